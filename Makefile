@@ -1,0 +1,206 @@
+# librz. `make` builds the library and the examples, `make run` tells a story, `make test` checks everything.
+# Results go to $(BUILD); nothing is written outside it. `make help` lists the targets.
+
+BUILD    ?= .build/release
+PREFIX   ?= /usr/local
+OPT      ?= -O2 -g1
+SANITIZE ?=
+# A static mimalloc that does not override malloc, to be linked in; without it the shared one is opened at run time.
+MIMALLOC ?=
+
+VERSION := 1.0.0
+SONAME  := librz.so.1
+# As many jobs as cores, unless the command line says how many.
+MAKEFLAGS += -j$(shell nproc)
+
+all: lib examples  ## library (shared and static) and examples; the default
+
+# ---- flags ------------------------------------------------------------------------------------------------------
+WARN     := -Wall -Wextra -Wpedantic -Wconversion -Werror
+CPPFLAGS += -Iinclude -Ilib -MMD -MP -DRZ_VERSION='"$(VERSION)"' $(if $(MIMALLOC),-DRZ_MIMALLOC_STATIC)
+# No contraction: a sum of products rounds the same on every path unless a kernel says fma itself.
+# No symbol is unique in the process (a g++ habit): a host keeps its own copy of everything.
+CXXFLAGS += -std=c++20 $(OPT) -fPIC -fvisibility=hidden -fvisibility-inlines-hidden -ffp-contract=off $(WARN) $(SANITIZE) \
+  $(if $(findstring clang,$(CXX)),,-fno-gnu-unique)
+CFLAGS   += -std=c99 $(OPT) -fPIC $(WARN) $(SANITIZE)
+LDFLAGS  += -pthread $(SANITIZE)
+# Libraries that end inside ours: static archives, their symbols hidden.
+static_library = $(shell $(CXX) -print-file-name=lib$(1).a)
+DEPS      = $(call static_library,pcre2-8) $(call static_library,utf8proc) $(MIMALLOC)
+LDLIBS   += $(DEPS) -ldl
+
+# ---- set-up: what is missing is installed where a person asked to run something, and only named elsewhere ----------
+asked = $(filter $(1),$(MAKECMDGOALS))
+SETUP_GROUPS := build $(if $(call asked,test test-%),test) $(if $(call asked,bench),bench) $(if $(call asked,lint),lint)
+SETUP_DONE   := $(BUILD)/setup-$(subst $() ,-,$(strip $(SETUP_GROUPS)))
+$(SETUP_DONE): lib/setup.sh
+	@lib/setup.sh $(if $(call asked,run test test-% bench lint),,--check) $(SETUP_GROUPS)
+	@mkdir -p $(@D); touch $@
+
+# ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
+ROOMS := base quant format text model backend cpu engine api
+room_sources = $(filter-out lib/cpu/kernels/%,$(sort $(shell find lib/$(1) -name '*.cc' 2>/dev/null)))
+objects      = $(patsubst %.cc,$(BUILD)/%.o,$(1))
+
+# Each kernel file is compiled once per instruction set, into a namespace of its own.
+MACHINE     := $(firstword $(subst -, ,$(shell $(CXX) -dumpmachine)))
+ISAS        := plain $(if $(filter x86_64,$(MACHINE)),avx2 avx512)
+FLAGS_plain  := -DRZ_ISA=plain
+FLAGS_avx2   := -DRZ_ISA=avx2 -DRZ_AVX2 -mavx2 -mfma -mf16c
+FLAGS_avx512 := -DRZ_ISA=avx512 -DRZ_AVX512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx2 -mfma -mf16c
+KERNELS     := $(sort $(wildcard lib/cpu/kernels/*.cc))
+kernel_objects := $(foreach isa,$(ISAS),$(patsubst %.cc,$(BUILD)/%.$(isa).o,$(KERNELS)))
+
+define room_rule
+$(1)_objects := $(call objects,$(call room_sources,$(1))) $(if $(filter cpu,$(1)),$(kernel_objects))
+$(BUILD)/rooms/$(1).a: $$($(1)_objects)
+	@mkdir -p $$(@D); rm -f $$@; ar rcs $$@ $$^
+endef
+$(foreach room,$(ROOMS),$(eval $(call room_rule,$(room))))
+LIB_OBJECTS := $(foreach room,$(ROOMS),$($(room)_objects))
+ROOM_ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/rooms/$(room).a)
+
+$(BUILD)/lib/%.o: lib/%.cc | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
+
+define isa_rule
+$(BUILD)/lib/cpu/kernels/%.$(1).o: lib/cpu/kernels/%.cc | $(SETUP_DONE)
+	@mkdir -p $$(@D); echo "  c++ $$< ($(1))"; $(CXX) $(CPPFLAGS) $(CXXFLAGS) -O3 $(FLAGS_$(1)) -c $$< -o $$@
+endef
+$(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
+
+# ---- the library ------------------------------------------------------------------------------------------------
+SHARED := $(BUILD)/librz.so.$(VERSION)
+lib: $(BUILD)/librz.so $(BUILD)/librz.a
+
+# Only the shared library brings its own operator new: a static one lives with its host's.
+$(BUILD)/lib/base/heap_new.own.o: lib/base/heap_new.cc | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< (own heap)"; $(CXX) $(CPPFLAGS) $(CXXFLAGS) -DRZ_OWN_HEAP -c $< -o $@
+
+# Nothing but rz_* leaves the library, libstdc++ ends inside it, and dlclose leaves it mapped: a host thread that
+# once allocated in it may end later.
+SHARED_FLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script,lib/rz.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
+  -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,--as-needed $(if $(SANITIZE),,-static-libstdc++ -static-libgcc)
+SHARED_OBJECTS = $(filter-out %/heap_new.o,$(LIB_OBJECTS)) $(BUILD)/lib/base/heap_new.own.o
+$(SHARED): $(SHARED_OBJECTS) lib/rz.map
+	@echo "  ld  $@"; $(CXX) $(SHARED_OBJECTS) $(SHARED_FLAGS) $(LDFLAGS) -o $@ $(LDLIBS)
+$(BUILD)/librz.so: $(SHARED)
+	@ln -sf $(<F) $(@D)/$(SONAME); ln -sf $(SONAME) $@
+
+# One object with the members it needs of other libraries inside, and every name but rz_* local to it.
+$(BUILD)/librz.a: $(LIB_OBJECTS)
+	@echo "  ar  $@"; $(CXX) -r -nostdlib -Wl,--force-group-allocation -o $(BUILD)/rz.o $(LIB_OBJECTS) $(DEPS)
+	@objcopy --wildcard --keep-global-symbol='rz_*' $(BUILD)/rz.o; rm -f $@; ar rcs $@ $(BUILD)/rz.o; rm $(BUILD)/rz.o
+
+# ---- examples: C programs that know rz.h alone --------------------------------------------------------------------
+C_FLAGS  = $(CFLAGS) -Iinclude -MMD -MP
+# The library lies beside the program here, and in ../lib once installed.
+LINK_RZ  = -L$(BUILD) -lrz -Wl,-rpath,'$$ORIGIN:$$ORIGIN/..:$$ORIGIN/../lib' $(LDFLAGS) -lm
+EXAMPLES := $(patsubst examples/%.c,$(BUILD)/examples/%,$(sort $(wildcard examples/*.c)))
+RZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(sort $(wildcard examples/rz/*.c)))
+examples: $(EXAMPLES) $(BUILD)/rz
+
+$(BUILD)/examples/%.o: examples/%.c
+	@mkdir -p $(@D); echo "  cc  $<"; $(CC) $(C_FLAGS) -c $< -o $@
+$(BUILD)/rz: $(RZ_OBJECTS) $(BUILD)/librz.so
+	@echo "  ld  $@"; $(CC) -o $@ $(RZ_OBJECTS) $(LINK_RZ)
+$(BUILD)/examples/dlopen: $(BUILD)/examples/dlopen.o
+	@echo "  ld  $@"; $(CC) -o $@ $< $(LDFLAGS) -ldl
+$(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/librz.so
+	@echo "  ld  $@"; $(CC) -o $@ $< $(LINK_RZ)
+
+run: $(BUILD)/rz  ## a story from the model in examples/models; ARGS="-p 'One day' --seed 7" to steer it
+	@$(BUILD)/rz run $(if $(ARGS),$(ARGS),-p "Once upon a time")
+
+# ---- tests: one program a room, linked only with the floors it may know ---------------------------------------
+rooms_upto = $(if $(filter $(1),$(ROOMS)),$(shell echo $(ROOMS) | sed 's/\b$(1)\b.*/$(1)/'),$(ROOMS))
+reverse    = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
+TEST_ROOMS := $(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*_test.cc))))
+# The rooms whose tests start threads; the others have nothing for ThreadSanitizer to see.
+THREAD_ROOMS := base cpu engine api
+
+$(BUILD)/test/%.o: test/%.cc | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -Itest $(CXXFLAGS) -c $< -o $@
+# An archive: a test takes what it uses, so support code may know any floor.
+$(BUILD)/rooms/test-support.a: $(call objects,$(sort $(wildcard test/support/*.cc)))
+	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
+
+define test_rule
+$(BUILD)/test-$(1): $(call objects,$(sort $(wildcard test/$(1)/*.cc))) $(BUILD)/rooms/test-support.a $(foreach r,$(call rooms_upto,$(1)),$(BUILD)/rooms/$(r).a)
+	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(BUILD)/rooms/test-support.a $(foreach r,$(call reverse,$(call rooms_upto,$(1))),$(BUILD)/rooms/$(r).a) -Wl,--end-group $$(LDLIBS) -lgtest -lgtest_main
+test-$(1): $(BUILD)/test-$(1)
+	$(BUILD)/test-$(1) --gtest_brief=1
+endef
+$(foreach room,$(TEST_ROOMS),$(eval $(call test_rule,$(room))))
+
+# Programs in C, as a host would be: linked with the shared library where they name it, a few with the static one too.
+C_TESTS      := $(patsubst test/c/%.c,$(BUILD)/c/%,$(sort $(wildcard test/c/*_test.c)))
+STATIC_TESTS := $(addsuffix -static,$(filter %/host_libraries_test %/host_state_test,$(C_TESTS)))
+SCRIPT_TESTS := $(sort $(wildcard test/c/*_test.sh))
+$(BUILD)/test/c/%.o: test/c/%.c
+	@mkdir -p $(@D); echo "  cc  $<"; $(CC) $(C_FLAGS) -c $< -o $@
+$(BUILD)/c/%-static: $(BUILD)/test/c/%.o $(BUILD)/librz.a
+	@mkdir -p $(@D); echo "  ld  $@"; $(CC) -o $@ $^ -rdynamic -lstdc++ -lm -ldl $(LDFLAGS)
+$(BUILD)/c/%: $(BUILD)/test/c/%.o $(BUILD)/librz.so
+	@mkdir -p $(@D); echo "  ld  $@"; $(CC) -o $@ $< -rdynamic -Wl,--as-needed $(LINK_RZ) -ldl
+
+test: test-programs  ## everything: rooms, C programs, installing; ends with "N passed, N failed, N skipped"
+	@test/run.sh $(BUILD) $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
+test-c: all $(C_TESTS) $(STATIC_TESTS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
+	@test/run.sh $(BUILD) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
+test-rooms: $(TEST_ROOMS:%=$(BUILD)/test-%)
+	@$(RUN_UNDER) test/run.sh $(BUILD) $^
+test-programs: all $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS)
+
+# Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
+ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+test-sanitizers:  ## the rooms under address and undefined behaviour checks, those with threads under thread checks
+	$(MAKE) BUILD=.build/asan OPT="-O1 -g1" SANITIZE="$(ASAN)" test-rooms
+	$(MAKE) BUILD=.build/tsan OPT="-O1 -g1" SANITIZE=-fsanitize=thread TEST_ROOMS="$(filter $(THREAD_ROOMS),$(TEST_ROOMS))" \
+	  RUN_UNDER="setarch -R" test-rooms
+test-clang:  ## everything built by clang++-14, warnings as errors
+	$(MAKE) BUILD=.build/clang CXX=clang++-14 CC=clang-14 test-programs
+
+# ---- measuring ------------------------------------------------------------------------------------------------------
+$(BUILD)/rz-synth: $(call objects,$(sort $(wildcard test/synth/*.cc))) $(BUILD)/rooms/test-support.a $(ROOM_ARCHIVES)
+	@echo "  ld  $@"; $(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS)
+BENCH_MODEL ?= $(BUILD)/models/qwen3-0.6b-Q4_K_M.gguf
+$(BUILD)/models/qwen3-0.6b-Q4_K_M.gguf: $(BUILD)/rz-synth
+	@mkdir -p $(@D); $< qwen3-0.6b Q4_K_M $@
+bench: $(BUILD)/rz $(BENCH_MODEL)  ## prompt and decode speed of random weights in a real model's shape; BENCH_MODEL=file, ARGS="-p 512 -n 32"
+	@$(BUILD)/rz bench $(BENCH_MODEL) $(ARGS)
+
+# ---- checking -------------------------------------------------------------------------------------------------------
+lint: lib $(SETUP_DONE)  ## format, floors, file lengths, exported symbols, the header in C and C++
+	@failed=0; for check in test/lint/*.sh; do $$check $(BUILD) || failed=1; done; exit $$failed
+tidy:  ## clang-tidy over the library
+	@clang-tidy --quiet $(filter-out lib/cpu/kernels/%,$(sort $(shell find lib -name '*.cc'))) -- -std=c++20 -Iinclude -Ilib
+
+# ---- installing -----------------------------------------------------------------------------------------------------
+DEST = $(DESTDIR)$(PREFIX)
+fill = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g'
+install: all  ## headers, libraries, rz.pc, CMake package and the tool, under PREFIX (and DESTDIR before it)
+	install -d $(DEST)/include $(DEST)/lib/pkgconfig $(DEST)/lib/cmake/rz $(DEST)/bin $(DEST)/share/rz
+	install -m 644 include/rz.h $(DEST)/include/
+	install -s -m 644 $(SHARED) $(DEST)/lib/
+	objcopy --strip-debug $(BUILD)/librz.a $(DEST)/lib/librz.a
+	ln -sf $(notdir $(SHARED)) $(DEST)/lib/$(SONAME)
+	ln -sf $(SONAME) $(DEST)/lib/librz.so
+	$(fill) lib/rz.pc.in > $(DEST)/lib/pkgconfig/rz.pc
+	$(fill) lib/rzConfig.cmake.in > $(DEST)/lib/cmake/rz/rzConfig.cmake
+	$(fill) lib/rzConfigVersion.cmake.in > $(DEST)/lib/cmake/rz/rzConfigVersion.cmake
+	install -s -m 755 $(BUILD)/rz $(DEST)/bin/
+	install -m 644 examples/models/stories.gguf $(DEST)/share/rz/
+
+clean:  ## removes every build folder
+	rm -rf .build
+
+help:  ## this list
+	@sed -n 's/^\([a-z-]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile | expand -t 24
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all lib examples run test test-c test-rooms test-programs test-sanitizers test-clang bench lint tidy install clean \
+  help $(addprefix test-,$(TEST_ROOMS))
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
