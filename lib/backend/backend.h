@@ -1,0 +1,103 @@
+// The one interface between the engine and the machines that compute: a Device compiles a Plan into an
+// Executor, which computes Batches. lib/cpu implements it, cuda implements it, nothing else knows which one
+// it talks to.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/plan.h"
+
+namespace rz {
+
+constexpr int kPageTokens = 32;  // one page of KV cache: 32 tokens of every layer
+
+// How the bytes of a page are laid out. Layers follow each other; within a layer all K comes first, then all
+// V.
+struct KvLayout {
+  struct Layer {
+    LayerKv kv;
+    uint64_t k_offset = 0, v_offset = 0;          // bytes from the start of the page
+    uint64_t k_head_bytes = 0, v_head_bytes = 0;  // of one kv head's 32 tokens
+  };
+  Type type = Type::F16;  // F16 or Q8_0
+  std::vector<Layer> layers;
+  uint64_t page_bytes = 0;
+
+  static KvLayout make(const Plan &plan, Type type);
+};
+
+// N rows to compute, each one token at one position of one sequence. Rows of a sequence are in ascending
+// order of position, and its pages hold every position below its first row's.
+struct Batch {
+  std::span<const int32_t> tokens;                        // (rows)
+  std::span<const int32_t> positions;                     // (rows)
+  std::span<const int32_t> sequences;                     // (rows) index into page_tables
+  std::span<const std::span<const int32_t>> page_tables;  // per sequence: page of positions 32 i .. 32 i + 31
+  std::span<const int32_t> logit_rows;                    // ascending
+  float *logits = nullptr;                                // (logit_rows, vocab)
+  std::span<const int32_t> hidden_rows;                   // ascending; for embeddings
+  float *hidden = nullptr;                                // (hidden_rows, hidden): after the last norm
+  int32_t rows() const { return static_cast<int32_t>(tokens.size()); }
+};
+
+// A run may be cut into parts: it stops after an op when told to, and goes on from there with the same batch.
+struct RunControl {
+  int32_t first_op = 0;
+  int32_t stop_after = -1;  // run no op past this one; -1 = to the end
+  uint64_t budget_us = 0;   // stop after the op in which this much time has passed; 0 = none
+  const std::atomic<bool> *cancel = nullptr;  // stop after the op during which it became true
+  bool profile = false;                       // count and time this run's ops
+};
+
+struct ProfileEntry {
+  const char *op;
+  uint64_t calls = 0, total_us = 0;
+  uint64_t bytes = 0;  // weights and KV read
+  uint64_t flops = 0;  // 2 per multiply-accumulate
+};
+
+struct ExecutorOptions {
+  int32_t threads = 1;
+  int32_t max_rows = 512;        // largest batch
+  int32_t max_logit_rows = 512;  // of it that want logits
+  int32_t pages = 0;             // KV pages to keep
+  Type kv_type = Type::F16;
+};
+
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  // The only forward pass. Returns the number of the next op: plan.ops.size() when the batch is done. One
+  // thread at a time. Throws Numeric where a logit is no number; Device where the device fails.
+  virtual int32_t run(const Batch &batch, const RunControl &control) = 0;
+
+  virtual const KvLayout &kv_layout() const = 0;
+  virtual void copy_page(int32_t from, int32_t to) = 0;
+  virtual void read_page(int32_t page, std::byte *out) const = 0;  // (page_bytes)
+  virtual void write_page(int32_t page, const std::byte *in) = 0;  // (page_bytes)
+
+  // A buffer of the last run, (rows, width), for comparing backends: copied out after stop_after.
+  virtual void read_buffer(BufferId buffer, int32_t rows, float *out) const = 0;
+
+  virtual std::vector<ProfileEntry> profile() const = 0;  // by kind of op, since compiled
+  virtual uint64_t compute_bytes() const = 0;             // besides weights and KV
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const std::string &name() const = 0;  // for rz_model_info.device: "cpu (avx512vnni, 2 threads)"
+  virtual std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) = 0;
+};
+
+// Bytes that compile() would take for its buffers, for estimates.
+uint64_t compute_bytes_estimate(const Plan &plan, const ExecutorOptions &options);
+
+}  // namespace rz

@@ -1,0 +1,34 @@
+#include "cpu/device.h"
+
+#include <string>
+
+#include "cpu/executor.h"
+#include "cpu/isa.h"
+
+namespace rz {
+
+namespace {
+
+class CpuDevice final : public Device {
+ public:
+  CpuDevice(const cpu::Kernels &kernels, int32_t threads)
+      : kernels_(kernels),
+        name_(std::string("cpu (") + kernels.name + ", " + std::to_string(threads) +
+              (threads == 1 ? " thread)" : " threads)")) {}
+  const std::string &name() const override { return name_; }
+  std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) override {
+    return std::make_unique<cpu::CpuExecutor>(plan, kernels_, options);
+  }
+
+ private:
+  const cpu::Kernels &kernels_;
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> open_cpu_device(std::string_view kernels, int32_t threads) {
+  return std::make_unique<CpuDevice>(cpu::choose_kernels(kernels), threads);
+}
+
+}  // namespace rz

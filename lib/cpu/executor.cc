@@ -1,0 +1,123 @@
+#include "cpu/executor.h"
+
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "base/error.h"
+#include "cpu/cost.h"
+
+namespace rz::cpu {
+
+namespace {
+
+uint64_t now_us() {
+  using namespace std::chrono;
+  return static_cast<uint64_t>(duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace
+
+CpuExecutor::CpuExecutor(const Plan &plan, const Kernels &kernels, const ExecutorOptions &options)
+    : plan_(plan),
+      kernels_(kernels),
+      options_(options),
+      kv_(KvLayout::make(plan, options.kv_type)),
+      team_(options.threads),
+      arena_(static_cast<uint64_t>(plan.floats_per_row * options.max_rows) * sizeof(float)),
+      pages_(kv_.page_bytes * static_cast<uint64_t>(options.pages)),
+      stop_{false, false},
+      profile_(std::variant_size_v<Op>) {
+  size_workspaces();
+  blocks_.reserve(static_cast<size_t>(options.max_rows));
+}
+
+int32_t CpuExecutor::run(const Batch &batch, const RunControl &control) {
+  if (batch.rows() > options_.max_rows) {
+    fail(Status::Internal, "batch: expected at most %d rows, found %d", options_.max_rows, batch.rows());
+  }
+  batch_ = &batch;
+  control_ = &control;
+  next_op_ = control.first_op;
+  start_us_ = now_us();
+  stop_[0] = stop_[1] = false;
+  if (control.first_op == 0) split_rows();
+  team_.run([](void *self, int32_t thread) { static_cast<CpuExecutor *>(self)->walk(thread); }, this);
+  batch_ = nullptr;
+  control_ = nullptr;
+  return next_op_;
+}
+
+void CpuExecutor::walk(int32_t thread) {
+  Lane &lane = lanes_[static_cast<size_t>(thread)];
+  if (control_->first_op == 0) begin(lane);
+  uint64_t before = control_->profile ? now_us() : 0;
+  for (int32_t i = control_->first_op; i < static_cast<int32_t>(plan_.ops.size()); ++i) {
+    const Op &op = plan_.ops[static_cast<size_t>(i)];
+    std::visit([&](const auto &o) { run_op(o, lane); }, op);
+    if (thread == 0) {
+      next_op_ = i + 1;
+      const bool late = control_->budget_us != 0 && now_us() - start_us_ >= control_->budget_us;
+      const bool cancelled = control_->cancel && control_->cancel->load(std::memory_order_relaxed);
+      stop_[i & 1].store(late || cancelled || i == control_->stop_after, std::memory_order_relaxed);
+    }
+    team_.barrier();
+    if (thread == 0 && control_->profile) {
+      const uint64_t after = now_us();
+      measure(op, after - before);
+      before = after;
+    }
+    if (stop_[i & 1].load(std::memory_order_relaxed)) return;
+  }
+}
+
+// cos and sin of every rope, row and pair, in double precision: positions times frequencies lose digits in
+// float.
+void CpuExecutor::begin(Lane &lane) {
+  const int64_t n = rows();
+  for (int64_t row = lane.thread; row < n; row += team_.size()) {
+    float *out = rope_ + row * rope_width_;
+    for (const Rope &rope : plan_.ropes) {
+      const size_t pairs = rope.frequencies.size();
+      for (size_t i = 0; i < pairs; ++i) {
+        const double angle = batch_->positions[static_cast<size_t>(row)] * rope.frequencies[i];
+        out[i] = static_cast<float>(std::cos(angle) * static_cast<double>(rope.magnitude));
+        out[pairs + i] = static_cast<float>(std::sin(angle) * static_cast<double>(rope.magnitude));
+      }
+      out += 2 * pairs;
+    }
+  }
+  team_.barrier();
+}
+
+void CpuExecutor::measure(const Op &op, uint64_t us) {
+  ProfileEntry &entry = profile_[op.index()];
+  const OpCost cost = cost_of(op, *batch_, kv_, n_active_);
+  entry.op = op_name(op);
+  entry.calls += 1;
+  entry.total_us += us;
+  entry.bytes += cost.bytes;
+  entry.flops += cost.flops;
+}
+
+std::vector<ProfileEntry> CpuExecutor::profile() const {
+  std::vector<ProfileEntry> used;
+  for (const ProfileEntry &entry : profile_) {
+    if (entry.calls != 0) used.push_back(entry);
+  }
+  return used;
+}
+
+void CpuExecutor::copy_page(int32_t from, int32_t to) { std::memcpy(page(to), page(from), kv_.page_bytes); }
+void CpuExecutor::read_page(int32_t number, std::byte *out) const {
+  std::memcpy(out, page(number), kv_.page_bytes);
+}
+void CpuExecutor::write_page(int32_t number, const std::byte *in) {
+  std::memcpy(page(number), in, kv_.page_bytes);
+}
+
+void CpuExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
+  std::memcpy(out, buffer(id), static_cast<size_t>(n * width(id)) * sizeof(float));
+}
+
+}  // namespace rz::cpu

@@ -1,0 +1,288 @@
+// Attention over KV pages with a running softmax. Keys lie transposed in their page, (head_dim, 32 tokens),
+// so that the scores of 32 tokens grow side by side with no sums across lanes; values lie as (32 tokens,
+// value_dim). Up to four queries share each load. A query's numbers depend on its own pages alone, walked in
+// order.
+#include "cpu/kernels/attention.h"
+
+#include "backend/backend.h"
+#include "cpu/kernels/simd.h"
+
+namespace rz::cpu::RZ_ISA {
+
+namespace {
+
+constexpr float kMinusInfinity = -__builtin_inff();
+constexpr int kGroup = 32;  // weights that share a scale in q8_0 pages
+
+constexpr int32_t padded16(int32_t n) { return (n + 15) / 16 * 16; }
+constexpr int32_t groups_of(int32_t n) { return (n + kGroup - 1) / kGroup; }
+
+// A head's half page as scales (groups, 32) then codes (head_dim, 32), or for values scales (32, groups) then
+// codes.
+struct Q8Page {
+  uint16_t *scales;
+  int8_t *codes;
+  Q8Page(const std::byte *page, int32_t dim)
+      : scales(reinterpret_cast<uint16_t *>(const_cast<std::byte *>(page))),
+        codes(reinterpret_cast<int8_t *>(scales + kPageTokens * groups_of(dim))) {}
+};
+
+float scalar_exp(float x) {
+  float lanes[16];
+  store(lanes, exp(splat(x)));
+  return lanes[0];
+}
+
+// scores[j][0, 32) = q_j . k_t
+template <int N>
+void scores_f16(const std::byte *page, const float *const *q, int32_t head_dim,
+                float (*scores)[kPageTokens]) {
+  const uint16_t *k = reinterpret_cast<const uint16_t *>(page);
+  Floats low[N], high[N];
+  for (int j = 0; j < N; ++j) low[j] = high[j] = zeros();
+  for (int32_t d = 0; d < head_dim; ++d, k += kPageTokens) {
+    const Floats k0 = load_half(k), k1 = load_half(k + 16);
+    for (int j = 0; j < N; ++j) {
+      const Floats qd = splat(q[j][d]);
+      low[j] = fma(k0, qd, low[j]);
+      high[j] = fma(k1, qd, high[j]);
+    }
+  }
+  for (int j = 0; j < N; ++j) {
+    store(scores[j], low[j]);
+    store(scores[j] + 16, high[j]);
+  }
+}
+
+template <int N>
+void scores_q8(const std::byte *page, const float *const *q, int32_t head_dim, float (*scores)[kPageTokens]) {
+  const Q8Page k(page, head_dim);
+  Floats low[N], high[N];
+  for (int j = 0; j < N; ++j) low[j] = high[j] = zeros();
+  for (int32_t d0 = 0; d0 < head_dim; d0 += kGroup) {
+    Floats group_low[N], group_high[N];
+    for (int j = 0; j < N; ++j) group_low[j] = group_high[j] = zeros();
+    const int32_t end = d0 + kGroup < head_dim ? d0 + kGroup : head_dim;
+    for (int32_t d = d0; d < end; ++d) {
+      const Floats k0 = load_int8(k.codes + d * kPageTokens), k1 = load_int8(k.codes + d * kPageTokens + 16);
+      for (int j = 0; j < N; ++j) {
+        const Floats qd = splat(q[j][d]);
+        group_low[j] = fma(k0, qd, group_low[j]);
+        group_high[j] = fma(k1, qd, group_high[j]);
+      }
+    }
+    const uint16_t *scale = k.scales + d0 / kGroup * kPageTokens;
+    for (int j = 0; j < N; ++j) {
+      low[j] = fma(group_low[j], load_half(scale), low[j]);
+      high[j] = fma(group_high[j], load_half(scale + 16), high[j]);
+    }
+  }
+  for (int j = 0; j < N; ++j) {
+    store(scores[j], low[j]);
+    store(scores[j] + 16, high[j]);
+  }
+}
+
+// acc_j[0, dim) = acc_j * correction_j + sum over tokens [t0, t1) of p_j[t] v_t
+template <int N>
+void add_values_f16(const std::byte *page, float (*p)[kPageTokens], const float *correction, int32_t t0,
+                    int32_t t1, int32_t dim, float *const *acc) {
+  const uint16_t *v = reinterpret_cast<const uint16_t *>(page);
+  for (int32_t d = 0; d < dim; d += 16) {
+    Floats a[N];
+    for (int j = 0; j < N; ++j) a[j] = mul(load(acc[j] + d), splat(correction[j]));
+    for (int32_t t = t0; t < t1; ++t) {
+      const Floats value = load_half(v + t * dim + d);
+      for (int j = 0; j < N; ++j) a[j] = fma(value, splat(p[j][t]), a[j]);
+    }
+    for (int j = 0; j < N; ++j) store(acc[j] + d, a[j]);
+  }
+}
+
+template <int N>
+void add_values_q8(const std::byte *page, float (*p)[kPageTokens], const float *correction, int32_t t0,
+                   int32_t t1, int32_t dim, float *const *acc) {
+  const Q8Page v(page, dim);
+  const int32_t groups = groups_of(dim);
+  for (int32_t g = 0; g < groups; ++g) {
+    float weight[N][kPageTokens];  // p times the scale of the token's group
+    uint16_t scales[kPageTokens];
+    for (int32_t t = 0; t < kPageTokens; ++t) scales[t] = v.scales[t * groups + g];
+    for (int32_t t = 0; t < kPageTokens; t += 16) {
+      for (int j = 0; j < N; ++j) store(weight[j] + t, mul(load(p[j] + t), load_half(scales + t)));
+    }
+    for (int32_t d = g * kGroup; d < dim && d < (g + 1) * kGroup; d += 16) {
+      Floats a[N];
+      for (int j = 0; j < N; ++j) a[j] = mul(load(acc[j] + d), splat(correction[j]));
+      for (int32_t t = t0; t < t1; ++t) {
+        const Floats value = load_int8(v.codes + t * dim + d);
+        for (int j = 0; j < N; ++j) a[j] = fma(value, splat(weight[j][t]), a[j]);
+      }
+      for (int j = 0; j < N; ++j) store(acc[j] + d, a[j]);
+    }
+  }
+}
+
+// Scores become probabilities relative to the query's new maximum. Returns what its older sums are multiplied
+// by.
+float soften(const AttnChunk &chunk, const AttnQuery &query, int32_t position, float *scores) {
+  Floats s0 = mul(load(scores), splat(chunk.scale)), s1 = mul(load(scores + 16), splat(chunk.scale));
+  if (chunk.softcap != 0) {
+    const Floats cap = splat(chunk.softcap);
+    s0 = mul(cap, tanh(div(s0, cap)));
+    s1 = mul(cap, tanh(div(s1, cap)));
+  }
+  store(scores, s0);
+  store(scores + 16, s1);
+  for (int32_t t = 0; t < query.first - position && t < kPageTokens; ++t) scores[t] = kMinusInfinity;
+  for (int32_t t = query.last - position + 1; t < kPageTokens; ++t) scores[t < 0 ? 0 : t] = kMinusInfinity;
+  s0 = load(scores);
+  s1 = load(scores + 16);
+  const float page_maximum = maximum(max(s0, s1));
+  const float largest = query.state[0] > page_maximum ? query.state[0] : page_maximum;
+  if (largest == kMinusInfinity) {  // sees nothing of this page nor of those before
+    store(scores, zeros());
+    store(scores + 16, zeros());
+    return 1;
+  }
+  s0 = exp(sub(s0, splat(largest)));
+  s1 = exp(sub(s1, splat(largest)));
+  store(scores, s0);
+  store(scores + 16, s1);
+  const float correction = scalar_exp(query.state[0] - largest);
+  query.state[0] = largest;
+  query.state[1] = query.state[1] * correction + sum(add(s0, s1));
+  return correction;
+}
+
+template <int N>
+void attend_page(const AttnChunk &chunk, const AttnQuery *queries, int32_t page, int32_t value_stride) {
+  const int32_t position = chunk.first_position + page * kPageTokens;
+  const float *q[N];
+  float *acc[N];
+  float scores[N][kPageTokens], correction[N];
+  int32_t t0 = kPageTokens, t1 = 0;  // tokens that any of the queries sees
+  for (int j = 0; j < N; ++j) {
+    q[j] = queries[j].q;
+    acc[j] = queries[j].state + kStateHeader;
+    const int32_t first = queries[j].first - position, end = queries[j].last - position + 1;
+    t0 = first < t0 ? first : t0;
+    t1 = end > t1 ? end : t1;
+  }
+  t0 = t0 < 0 ? 0 : t0;
+  t1 = t1 > kPageTokens ? kPageTokens : t1;
+  if (t0 >= t1) return;
+  const bool f16 = chunk.type == Type::F16;
+  (f16 ? scores_f16<N> : scores_q8<N>)(chunk.k_pages[page], q, chunk.head_dim, scores);
+  for (int j = 0; j < N; ++j) correction[j] = soften(chunk, queries[j], position, scores[j]);
+  (f16 ? add_values_f16<N> : add_values_q8<N>)(chunk.v_pages[page], scores, correction, t0, t1, value_stride,
+                                               acc);
+}
+
+void attend(const AttnChunk &chunk) {
+  const int32_t value_stride = padded16(chunk.value_dim);
+  for (int32_t i = 0; i < chunk.n_queries; ++i) {
+    float *state = chunk.queries[i].state;
+    std::memset(state, 0, static_cast<size_t>(kStateHeader + value_stride) * sizeof(float));
+    state[0] = kMinusInfinity;
+  }
+  for (int32_t page = 0; page < chunk.pages; ++page) {
+    int32_t i = 0;
+    for (; i + 4 <= chunk.n_queries; i += 4) attend_page<4>(chunk, chunk.queries + i, page, value_stride);
+    for (; i + 2 <= chunk.n_queries; i += 2) attend_page<2>(chunk, chunk.queries + i, page, value_stride);
+    for (; i < chunk.n_queries; ++i) attend_page<1>(chunk, chunk.queries + i, page, value_stride);
+  }
+}
+
+void merge(float *state, const float *later, int32_t value_dim) {
+  const float largest = state[0] > later[0] ? state[0] : later[0];
+  if (largest == kMinusInfinity) return;
+  const Floats a = splat(scalar_exp(state[0] - largest)), b = splat(scalar_exp(later[0] - largest));
+  float total[16];
+  store(total, fma(splat(state[1]), a, mul(splat(later[1]), b)));
+  state[0] = largest;
+  state[1] = total[0];
+  for (int32_t d = kStateHeader; d < kStateHeader + padded16(value_dim); d += 16) {
+    store(state + d, fma(load(state + d), a, mul(load(later + d), b)));
+  }
+}
+
+void finish(const float *state, float *out, int32_t value_dim) {
+  const Floats inverse = splat(1.0f / state[1]);
+  for (int32_t d = 0; d < value_dim; d += 16) {
+    store_some(out + d, mul(load(state + kStateHeader + d), inverse), value_dim - d);
+  }
+}
+
+uint16_t half_of(float x) {
+  uint16_t lanes[16];
+  store_half(lanes, splat(x));
+  return lanes[0];
+}
+
+float float_of(uint16_t h) {
+  uint16_t padded[16] = {h};
+  float lanes[16];
+  store(lanes, load_half(padded));
+  return lanes[0];
+}
+
+// Codes of up to 32 values and their scale, as it will be read back.
+uint16_t quantize_group(const float *x, int32_t n, int8_t *codes) {
+  float padded[kGroup] = {};
+  std::memcpy(padded, x, static_cast<size_t>(n) * sizeof(float));
+  const Floats a = load(padded), b = load(padded + 16);
+  const uint16_t scale = half_of(maximum(max(abs(a), abs(b))) / 127.0f);
+  const float step = float_of(scale);
+  const Floats inverse = splat(step > 0 ? 1.0f / step : 0.0f);
+  store_int8(codes, to_ints(mul(a, inverse)));
+  store_int8(codes + 16, to_ints(mul(b, inverse)));
+  return scale;
+}
+
+void append_k(Type type, std::byte *page, int32_t slot, const float *k, int32_t head_dim) {
+  if (type == Type::F16) {
+    uint16_t *out = reinterpret_cast<uint16_t *>(page);
+    for (int32_t d = 0; d < head_dim; d += 16) {
+      uint16_t halves[16];
+      store_half(halves, load_some(k + d, head_dim - d));
+      for (int32_t i = 0; i < 16 && d + i < head_dim; ++i) out[(d + i) * kPageTokens + slot] = halves[i];
+    }
+    return;
+  }
+  const Q8Page out(page, head_dim);
+  for (int32_t d = 0; d < head_dim; d += kGroup) {
+    int8_t codes[kGroup];
+    const int32_t n = head_dim - d < kGroup ? head_dim - d : kGroup;
+    out.scales[d / kGroup * kPageTokens + slot] = quantize_group(k + d, n, codes);
+    for (int32_t i = 0; i < n; ++i) out.codes[(d + i) * kPageTokens + slot] = codes[i];
+  }
+}
+
+void append_v(Type type, std::byte *page, int32_t slot, const float *v, int32_t value_dim) {
+  const int32_t stride = padded16(value_dim);
+  if (type == Type::F16) {
+    uint16_t *out = reinterpret_cast<uint16_t *>(page) + slot * stride;
+    for (int32_t d = 0; d < value_dim; d += 16) store_half(out + d, load_some(v + d, value_dim - d));
+    return;
+  }
+  const Q8Page out(page, stride);
+  for (int32_t d = 0; d < value_dim; d += kGroup) {
+    int8_t codes[kGroup];
+    const int32_t n = value_dim - d < kGroup ? value_dim - d : kGroup;
+    out.scales[slot * groups_of(stride) + d / kGroup] = quantize_group(v + d, n, codes);
+    std::memcpy(out.codes + slot * stride + d, codes, static_cast<size_t>(padded16(n)));
+  }
+}
+
+}  // namespace
+
+void fill_attention(Kernels &table) {
+  table.append_k = append_k;
+  table.append_v = append_v;
+  table.attend = attend;
+  table.merge = merge;
+  table.finish = finish;
+}
+
+}  // namespace rz::cpu::RZ_ISA

@@ -1,0 +1,232 @@
+// Decoders: what a block format must supply so that the matmul kernels can read it. Nothing else about a
+// format is known to them. Codes come 64 at a time in the order of the weights; `Signed` ones are bytes of
+// -128..127, biased as the instruction set wants them, the others are 0..63.
+//
+// Plain formats, 32 weights:   w = d (code - kZero) + m              codes(first, second block), d and m by
+// offset K-quants, 256 weights:       w = d S (code - kZero) - dmin M       codes(block, quarter),
+// scales(block): S and M for
+//                                                                    each 16 weights; kSub of them share one
+//                                                                    S
+#pragma once
+
+#include "cpu/kernels/simd.h"
+#include "quant/blocks.h"
+
+namespace rz::cpu::RZ_ISA {
+
+constexpr uint64_t kNone = ~0ull;
+
+struct FormatQ4_0 {
+  using Block = BlockQ4_0;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 8;
+  static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
+    return join(nibbles(a.qs), nibbles(b.qs));
+  }
+};
+
+struct FormatQ4_1 {
+  using Block = BlockQ4_1;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 0;
+  static constexpr uint64_t kD = offsetof(Block, d), kM = offsetof(Block, m);
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
+    return join(nibbles(a.qs), nibbles(b.qs));
+  }
+};
+
+template <class B>
+RZ_INLINE Bytes32 five_bits(const B &block) {
+  uint32_t high;
+  std::memcpy(&high, block.qh, sizeof high);
+  return or_bytes(nibbles(block.qs), bytes_from_bits(high, 16));
+}
+
+struct FormatQ5_0 {
+  using Block = BlockQ5_0;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 16;
+  static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return join(five_bits(a), five_bits(b)); }
+};
+
+struct FormatQ5_1 {
+  using Block = BlockQ5_1;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 0;
+  static constexpr uint64_t kD = offsetof(Block, d), kM = offsetof(Block, m);
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return join(five_bits(a), five_bits(b)); }
+};
+
+struct FormatQ8_0 {
+  using Block = BlockQ8_0;
+  static constexpr bool kSigned = true;
+  static constexpr int kZero = kSignedZero;
+  static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
+    return bias_signed(join(load_bytes32(a.qs), load_bytes32(b.qs)));
+  }
+};
+
+struct FormatIQ4_NL {
+  using Block = BlockIQ4_NL;
+  static constexpr bool kSigned = true;
+  static constexpr int kZero = kSignedZero;
+  static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
+    return bias_signed(join(lookup(kIq4Values, nibbles(a.qs)), lookup(kIq4Values, nibbles(b.qs))));
+  }
+};
+
+// S and M of the 16 groups of 16 weights.
+struct Scales {
+  Shorts16 s, m;
+};
+
+// Q4_K and Q5_K pack eight 6-bit scales and eight 6-bit minima in 12 bytes: bytes 0-3 and 4-7 hold the first
+// four of each in their low 6 bits; bytes 8-11 the low nibbles of the last four, whose high two bits top
+// bytes 0-7.
+RZ_INLINE Scales packed_scales(const uint8_t *packed) {
+  uint32_t a, b, c;
+  std::memcpy(&a, packed, 4);
+  std::memcpy(&b, packed + 4, 4);
+  std::memcpy(&c, packed + 8, 4);
+  const uint64_t s_low = a & 0x3f3f3f3f, m_low = b & 0x3f3f3f3f;
+  const uint64_t s_high = (c & 0x0f0f0f0f) | ((a >> 2) & 0x30303030);
+  const uint64_t m_high = ((c >> 4) & 0x0f0f0f0f) | ((b >> 2) & 0x30303030);
+  return {widen_twice(s_low | s_high << 32), widen_twice(m_low | m_high << 32)};
+}
+
+struct FormatQ4_K {
+  using Block = BlockQ4_K;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 0, kSub = 32;
+  static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
+  static RZ_INLINE Scales scales(const Block &b) { return packed_scales(b.scales); }
+  static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
+    const Bytes32 q = load_bytes32(b.qs + 32 * quarter);
+    return join(and_bytes(q, 15), field_right(q, 4, 15));
+  }
+};
+
+struct FormatQ5_K {
+  using Block = BlockQ5_K;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 0, kSub = 32;
+  static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
+  static RZ_INLINE Scales scales(const Block &b) { return packed_scales(b.scales); }
+  static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
+    const Bytes32 q = load_bytes32(b.qs + 32 * quarter), h = load_bytes32(b.qh);
+    return join(or_bytes(and_bytes(q, 15), shift_left_bytes<4>(field_right(h, 2 * quarter, 1))),
+                or_bytes(field_right(q, 4, 15), shift_left_bytes<4>(field_right(h, 2 * quarter + 1, 1))));
+  }
+};
+
+struct FormatQ6_K {
+  using Block = BlockQ6_K;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 32, kSub = 16;
+  static constexpr uint64_t kD = offsetof(Block, d), kDmin = kNone;
+  static RZ_INLINE Scales scales(const Block &b) {
+    const Shorts16 s = widen_signed(b.scales);
+    return {s, mul_shorts(s, kZero)};
+  }
+  static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
+    const uint8_t *low = b.ql + 64 * (quarter / 2);
+    const int upper =
+        4 * (quarter % 2);  // quarters 1 and 3 are the high nibbles, and the high half of the high bits
+    const Bytes32 h = load_bytes32(b.qh + 32 * (quarter / 2));
+    return join(
+        or_bytes(field_right(load_bytes32(low), upper, 15), shift_left_bytes<4>(field_right(h, upper, 3))),
+        or_bytes(field_right(load_bytes32(low + 32), upper, 15),
+                 shift_left_bytes<4>(field_right(h, upper + 2, 3))));
+  }
+};
+
+struct FormatQ2_K {
+  using Block = BlockQ2_K;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 0, kSub = 16;
+  static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
+  static RZ_INLINE Scales scales(const Block &b) {
+    const Shorts16 both = widen_unsigned(b.scales);
+    return {and_shorts(both, 15), shift_right_shorts<4>(both)};
+  }
+  static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
+    const Bytes32 q = load_bytes32(b.qs + 32 * (quarter / 2));
+    return join(field_right(q, 4 * (quarter % 2), 3), field_right(q, 4 * (quarter % 2) + 2, 3));
+  }
+};
+
+struct FormatQ3_K {
+  using Block = BlockQ3_K;
+  static constexpr bool kSigned = false;
+  static constexpr int kZero = 4, kSub = 16;
+  static constexpr uint64_t kD = offsetof(Block, d), kDmin = kNone;
+  // 16 scales of 6 bits: low nibbles in bytes 0-7 (scales 0-7 in their low halves, 8-15 in their high ones),
+  // the two high bits in bytes 8-11, scale 4 g + i at bits 2 g of byte 8 + i.
+  static RZ_INLINE Scales scales(const Block &b) {
+    uint64_t low;
+    uint32_t high;
+    std::memcpy(&low, b.scales, 8);
+    std::memcpy(&high, b.scales + 8, 4);
+    const uint64_t first = (low & 0x0f0f0f0f0f0f0f0f) | (static_cast<uint64_t>(high & 0x03030303) << 4) |
+                           (static_cast<uint64_t>((high >> 2) & 0x03030303) << 36);
+    const uint64_t last = ((low >> 4) & 0x0f0f0f0f0f0f0f0f) |
+                          (static_cast<uint64_t>((high >> 4) & 0x03030303) << 4) |
+                          (static_cast<uint64_t>((high >> 6) & 0x03030303) << 36);
+    const uint64_t all[2] = {first, last};
+    uint8_t bytes[16];
+    std::memcpy(bytes, all, 16);
+    const Shorts16 s = sub_shorts(widen_unsigned(bytes), 32);
+    return {s, mul_shorts(s, kZero)};
+  }
+  static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
+    const Bytes32 q = load_bytes32(b.qs + 32 * (quarter / 2)), h = load_bytes32(b.hmask);
+    const int shift = 4 * (quarter % 2);
+    return join(
+        or_bytes(field_right(q, shift, 3), shift_left_bytes<2>(field_right(h, 2 * quarter, 1))),
+        or_bytes(field_right(q, shift + 2, 3), shift_left_bytes<2>(field_right(h, 2 * quarter + 1, 1))));
+  }
+};
+
+struct FormatIQ4_XS {
+  using Block = BlockIQ4_XS;
+  static constexpr bool kSigned = true;
+  static constexpr int kZero = kSignedZero, kSub = 32;
+  static constexpr uint64_t kD = offsetof(Block, d), kDmin = kNone;
+  static RZ_INLINE Scales scales(const Block &b) {
+    uint32_t low;
+    std::memcpy(&low, b.scales_l, 4);
+    uint64_t bytes = 0;
+    for (int i = 0; i < 8; ++i) {
+      const uint64_t scale =
+          ((low >> (4 * i)) & 15) | (static_cast<uint64_t>((b.scales_h >> (2 * i)) & 3) << 4);
+      bytes |= scale << (8 * i);
+    }
+    const Shorts16 s = sub_shorts(widen_twice(bytes), 32);
+    return {s, mul_shorts(s, kZero)};
+  }
+  static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
+    const uint8_t *q = b.qs + 32 * quarter;
+    return bias_signed(join(lookup(kIq4Values, nibbles(q)), lookup(kIq4Values, nibbles(q + 16))));
+  }
+};
+
+// ---- float formats: 16 weights at a time
+// ----------------------------------------------------------------------
+struct FormatF32 {
+  using Weight = float;
+  static RZ_INLINE Floats load16(const Weight *p) { return load(p); }
+};
+struct FormatF16 {
+  using Weight = uint16_t;
+  static RZ_INLINE Floats load16(const Weight *p) { return load_half(p); }
+};
+struct FormatBF16 {
+  using Weight = uint16_t;
+  static RZ_INLINE Floats load16(const Weight *p) { return load_bf16(p); }
+};
+
+}  // namespace rz::cpu::RZ_ISA

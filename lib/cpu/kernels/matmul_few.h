@@ -1,0 +1,168 @@
+// Few activation rows (decode): the weights are read once, in file order, 16 rows side by side. A thread's
+// limit is the memory; codes are unpacked into registers once and multiplied with up to kFewRows activation
+// rows.
+#pragma once
+
+#include "cpu/kernels.h"
+#include "cpu/kernels/formats.h"
+
+namespace rz::cpu::RZ_ISA {
+
+// Pointers to 16 weight rows from `first`; past the last one it is repeated, its results are not stored.
+RZ_INLINE void rows_from(const MatmulJob &job, int64_t first, const std::byte **rows) {
+  for (int64_t r = 0; r < 16; ++r) {
+    const int64_t row = first + r < job.rows ? first + r : job.rows - 1;
+    rows[r] = job.w + static_cast<uint64_t>(row) * job.row_bytes;
+  }
+}
+
+RZ_INLINE int64_t x_row(const MatmulJob &job, int64_t i) { return job.x_rows ? job.x_rows[i] : i; }
+
+// What the next 16 rows hold in the same place: they lie right behind these, and by the time their turn comes they
+// are in the cache. The processor's own prefetching does not follow 16 short streams.
+RZ_INLINE void prefetch_next(const MatmulJob &job, const std::byte *row, int64_t offset, int64_t bytes) {
+  const std::byte *next = row + 16 * job.row_bytes + offset;
+  for (int64_t i = 0; i < bytes; i += 64) prefetch(next + i);
+}
+
+template <class Block>
+RZ_INLINE const Block &block_at(const std::byte *row, int64_t index) {
+  return reinterpret_cast<const Block *>(row)[index];
+}
+
+// One block's term for 16 rows: y + d a (isum), and for formats with minima y - dmin a (msum) or y + m (a
+// sum).
+RZ_INLINE Floats add_scaled(Floats y, Ints isum, Floats d, float a) {
+  return fma(to_floats(isum), mul(d, splat(a)), y);
+}
+
+template <class F, int N>
+void few_plain(const MatmulJob &job, int64_t first_x) {
+  using Block = typename F::Block;
+  const int64_t blocks = job.cols / kBlock;
+  const int8_t *codes[N];
+  const float *scales[N];
+  const int16_t *sums[N];
+  for (int i = 0; i < N; ++i) {
+    const int64_t row = x_row(job, first_x + i);
+    codes[i] = job.x.codes + row * job.x.code_stride;
+    scales[i] = job.x.scales + row * job.x.scale_stride;
+    sums[i] = job.x.sums + row * job.x.sum_stride;
+  }
+  for (int64_t r0 = 0; r0 < job.rows; r0 += 16) {
+    const std::byte *rows[16];
+    rows_from(job, r0, rows);
+    Floats y[N];
+    for (int i = 0; i < N; ++i) y[i] = zeros();
+    for (int64_t b = 0; b < blocks; b += 2) {
+      const int64_t second =
+          b + 1 < blocks ? b + 1 : b;  // an odd last block is read twice, the copy not used
+      Ints p[N][16];
+      for (int r = 0; r < 16; ++r) {
+        prefetch_next(job, rows[r], b * static_cast<int64_t>(sizeof(Block)), 2 * sizeof(Block));
+        const Bytes64 c = F::codes(block_at<Block>(rows[r], b), block_at<Block>(rows[r], second));
+        for (int i = 0; i < N; ++i) p[i][r] = dot<F::kSigned>(c, load_bytes64(codes[i] + b * kBlock));
+      }
+      for (int i = 0; i < N; ++i) {
+        const IntHalves h = sum_halves_of_rows(p[i]);
+        for (int64_t k = b; k <= second; ++k) {
+          const Ints isum = sub_ints(k == b ? h.low : h.high, splat_int(F::kZero * sums[i][k]));
+          const uint64_t at = static_cast<uint64_t>(k) * sizeof(Block);
+          y[i] = add_scaled(y[i], isum, load_halves(rows, at + F::kD), scales[i][k]);
+          if constexpr (F::kM != kNone) {
+            y[i] = fma(load_halves(rows, at + F::kM), splat(scales[i][k] * static_cast<float>(sums[i][k])),
+                       y[i]);
+          }
+        }
+      }
+    }
+    for (int i = 0; i < N; ++i) store_some(job.y + (first_x + i) * job.y_stride + r0, y[i], job.rows - r0);
+  }
+}
+
+template <class F, int N>
+void few_super(const MatmulJob &job, int64_t first_x) {
+  using Block = typename F::Block;
+  const int64_t blocks = job.cols / kSuperBlock;
+  const int8_t *codes[N];
+  const float *scales[N];
+  const int16_t *sums[N];
+  for (int i = 0; i < N; ++i) {
+    const int64_t row = x_row(job, first_x + i);
+    codes[i] = job.x.codes + row * job.x.code_stride;
+    scales[i] = job.x.scales + row * job.x.scale_stride;
+    sums[i] = job.x.sums + row * job.x.sum_stride;
+  }
+  for (int64_t r0 = 0; r0 < job.rows; r0 += 16) {
+    const std::byte *rows[16];
+    rows_from(job, r0, rows);
+    Floats y[N];
+    for (int i = 0; i < N; ++i) y[i] = zeros();
+    for (int64_t b = 0; b < blocks; ++b) {
+      Ints p[N][16], minima[N][16];
+      for (int r = 0; r < 16; ++r) {
+        const Block &block = block_at<Block>(rows[r], b);
+        prefetch_next(job, rows[r], b * static_cast<int64_t>(sizeof(Block)), sizeof(Block));
+        const Scales s = F::scales(block);
+        Ints acc[N];
+        for (int i = 0; i < N; ++i) acc[i] = int_zeros();
+        for (int quarter = 0; quarter < 4; ++quarter) {
+          const Bytes64 c = F::codes(block, quarter);
+          const Shorts32 pair_scales = spread(s.s, quarter);
+          for (int i = 0; i < N; ++i) {
+            const Bytes64 x = load_bytes64(codes[i] + b * kSuperBlock + 64 * quarter);
+            acc[i] = dot_scaled<F::kSigned>(acc[i], c, x, pair_scales);
+          }
+        }
+        for (int i = 0; i < N; ++i) {
+          const Shorts16 x_sums = load_shorts(sums[i] + 16 * b);
+          if constexpr (F::kDmin != kNone) {
+            p[i][r] = acc[i];
+            minima[i][r] = add_products(int_zeros(), s.m, x_sums);
+          } else {
+            p[i][r] = sub_products(acc[i], s.m, x_sums);
+          }
+        }
+      }
+      const uint64_t at = static_cast<uint64_t>(b) * sizeof(Block);
+      const Floats d = load_halves(rows, at + F::kD);
+      for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(p[i]), d, scales[i][b]);
+      if constexpr (F::kDmin != kNone) {
+        const Floats dmin = load_halves(rows, at + F::kDmin);
+        for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(minima[i]), dmin, -scales[i][b]);
+      }
+    }
+    for (int i = 0; i < N; ++i) store_some(job.y + (first_x + i) * job.y_stride + r0, y[i], job.rows - r0);
+  }
+}
+
+template <class F, int N>
+RZ_INLINE void few_rows_of(const MatmulJob &job, int64_t first_x) {
+  if constexpr (sizeof(typename F::Block) > 64) {
+    few_super<F, N>(job, first_x);
+  } else {
+    few_plain<F, N>(job, first_x);
+  }
+}
+
+template <class F>
+void matmul_few(const MatmulJob &job) {
+  static_assert(kFewRows == 4);
+  int64_t i = 0;
+  for (; i + 4 <= job.n; i += 4) few_rows_of<F, 4>(job, i);
+  switch (job.n - i) {
+    case 3:
+      few_rows_of<F, 3>(job, i);
+      break;
+    case 2:
+      few_rows_of<F, 2>(job, i);
+      break;
+    case 1:
+      few_rows_of<F, 1>(job, i);
+      break;
+    default:
+      break;
+  }
+}
+
+}  // namespace rz::cpu::RZ_ISA

@@ -1,0 +1,221 @@
+// Many activation rows (prefill): a tile of weights is unpacked once into a panel, four codes of 16 rows a
+// step, that stays in the first-level cache while all activation rows pass over it. The limit is the rate of
+// 8-bit multiply-accumulates: a step costs one load per kTileRows products and one broadcast per
+// kTileVectors.
+#pragma once
+
+#include "cpu/kernels/matmul_few.h"
+
+namespace rz::cpu::RZ_ISA {
+
+constexpr int64_t kPanelCols = 512;  // 16 KiB of codes for 32 rows
+
+// 16 weight rows of a panel.
+struct alignas(64) Panel {
+  uint8_t codes[kPanelCols / 4][16][4];
+  int32_t scales[kPanelCols / 16][16];     // S of each sub-block (K-quants)
+  int16_t minima[kPanelCols / 32][16][2];  // M, or -kZero S where there is no minimum, of pairs of 16 weights
+  float d[kPanelCols / 32][16], m[kPanelCols / 32][16];
+};
+static_assert(sizeof(Panel) * 2 <= kPanelBytes);
+
+template <class F>
+constexpr bool kIsSuper = sizeof(typename F::Block) > 64;
+
+template <class F>
+void pack_plain(const std::byte *const *rows, int64_t first_block, int64_t blocks, Panel &panel) {
+  using Block = typename F::Block;
+  for (int64_t b = 0; b < blocks; b += 2) {
+    const int64_t k = first_block + b, second = b + 1 < blocks ? k + 1 : k;
+    Bytes64 codes[16];
+    for (int r = 0; r < 16; ++r)
+      codes[r] = F::codes(block_at<Block>(rows[r], k), block_at<Block>(rows[r], second));
+    transpose_codes(codes, panel.codes[b * kBlock / 4][0]);
+    for (int64_t j = k; j <= second; ++j) {
+      const uint64_t at = static_cast<uint64_t>(j) * sizeof(Block);
+      store(panel.d[j - first_block], load_halves(rows, at + F::kD));
+      if constexpr (F::kM != kNone) store(panel.m[j - first_block], load_halves(rows, at + F::kM));
+    }
+  }
+}
+
+template <class F>
+void pack_super(const std::byte *const *rows, int64_t first_block, int64_t blocks, Panel &panel) {
+  using Block = typename F::Block;
+  constexpr int kSubs = kSuperBlock / F::kSub;
+  for (int64_t b = 0; b < blocks; ++b) {
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      Bytes64 codes[16];
+      for (int r = 0; r < 16; ++r) codes[r] = F::codes(block_at<Block>(rows[r], first_block + b), quarter);
+      transpose_codes(codes, panel.codes[b * (kSuperBlock / 4) + 16 * quarter][0]);
+    }
+    for (int r = 0; r < 16; ++r) {
+      const Scales s = F::scales(block_at<Block>(rows[r], first_block + b));
+      int16_t scale[16], minimum[16];
+      store_shorts(scale, s.s);
+      store_shorts(minimum, s.m);
+      for (int i = 0; i < kSubs; ++i) panel.scales[b * kSubs + i][r] = scale[i * (F::kSub / 16)];
+      for (int i = 0; i < 16; ++i) {
+        panel.minima[b * 8 + i / 2][r][i % 2] =
+            static_cast<int16_t>(F::kDmin != kNone ? minimum[i] : -minimum[i]);
+      }
+    }
+    const uint64_t at = static_cast<uint64_t>(first_block + b) * sizeof(Block);
+    store(panel.d[b], load_halves(rows, at + F::kD));
+    if constexpr (F::kDmin != kNone) store(panel.m[b], load_halves(rows, at + F::kDmin));
+  }
+}
+
+// The activation rows of a tile, moved to the panel's first column.
+template <int N>
+struct TileRows {
+  const int8_t *codes[N];
+  const float *scales[N];
+  const int16_t *sums[N];
+  float *y[N];
+};
+
+// sums[i][v] += codes of `steps` panel steps times the activations
+template <class F, int N, int V>
+RZ_INLINE void multiply(const Panel *panels, int64_t first_step, int steps, const TileRows<N> &x,
+                        Ints (&acc)[N][V]) {
+  for (int step = 0; step < steps; ++step) {
+    PanelCodes c[V];
+    for (int v = 0; v < V; ++v) c[v] = load_panel<F::kSigned>(panels[v].codes[first_step + step][0]);
+    for (int i = 0; i < N; ++i) {
+      const Broadcast four = broadcast4(x.codes[i] + 4 * (first_step + step));
+      for (int v = 0; v < V; ++v) acc[i][v] = dot4<F::kSigned>(acc[i][v], c[v], four);
+    }
+  }
+}
+
+template <class F, int N, int V>
+void tile_plain(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
+  for (int64_t b = 0; b < blocks; ++b) {
+    Ints acc[N][V];
+    for (int i = 0; i < N; ++i) {
+      for (int v = 0; v < V; ++v) acc[i][v] = splat_int(-F::kZero * x.sums[i][b]);
+    }
+    multiply<F, N, V>(panels, b * (kBlock / 4), kBlock / 4, x, acc);
+    for (int i = 0; i < N; ++i) {
+      for (int v = 0; v < V; ++v) {
+        Floats y = add_scaled(load(x.y[i] + 16 * v), acc[i][v], load(panels[v].d[b]), x.scales[i][b]);
+        if constexpr (F::kM != kNone) {
+          y = fma(load(panels[v].m[b]), splat(x.scales[i][b] * static_cast<float>(x.sums[i][b])), y);
+        }
+        store(x.y[i] + 16 * v, y);
+      }
+    }
+  }
+}
+
+template <class F, int N, int V>
+void tile_super(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
+  constexpr int kSubs = kSuperBlock / F::kSub;
+  for (int64_t b = 0; b < blocks; ++b) {
+    Ints isum[N][V];
+    for (int i = 0; i < N; ++i) {
+      for (int v = 0; v < V; ++v) {
+        isum[i][v] = int_zeros();
+        if constexpr (F::kDmin == kNone && F::kZero != 0) {
+          for (int j = 0; j < 8; ++j) {
+            isum[i][v] = add_pair(isum[i][v], load_shorts32(panels[v].minima[8 * b + j][0]),
+                                  x.sums[i] + 16 * b + 2 * j);
+          }
+        }
+      }
+    }
+    for (int s = 0; s < kSubs; ++s) {
+      Ints acc[N][V];
+      for (int i = 0; i < N; ++i) {
+        for (int v = 0; v < V; ++v) acc[i][v] = int_zeros();
+      }
+      multiply<F, N, V>(panels, b * (kSuperBlock / 4) + s * (F::kSub / 4), F::kSub / 4, x, acc);
+      for (int v = 0; v < V; ++v) {
+        const Ints scale = load_ints(panels[v].scales[b * kSubs + s]);
+        for (int i = 0; i < N; ++i) isum[i][v] = mul_add_ints(isum[i][v], acc[i][v], scale);
+      }
+    }
+    for (int i = 0; i < N; ++i) {
+      for (int v = 0; v < V; ++v) {
+        Floats y = add_scaled(load(x.y[i] + 16 * v), isum[i][v], load(panels[v].d[b]), x.scales[i][b]);
+        if constexpr (F::kDmin != kNone) {
+          Ints msum = int_zeros();
+          for (int j = 0; j < 8; ++j) {
+            msum = add_pair(msum, load_shorts32(panels[v].minima[8 * b + j][0]), x.sums[i] + 16 * b + 2 * j);
+          }
+          y = add_scaled(y, msum, load(panels[v].m[b]), -x.scales[i][b]);
+        }
+        store(x.y[i] + 16 * v, y);
+      }
+    }
+  }
+}
+
+constexpr int kTileWeights = 16 * kTileVectors;  // weight rows of a tile
+
+// Activation rows [i, i + N) over the panels of columns [first_col, first_col + blocks of F).
+template <class F, int N>
+void tile(const MatmulJob &job, const Panel *panels, int64_t first_col, int64_t blocks, int64_t i, float *y,
+          int64_t y_stride) {
+  constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;
+  constexpr int64_t kSumWidth = kIsSuper<F> ? 16 : kBlock;
+  TileRows<N> x;
+  for (int j = 0; j < N; ++j) {
+    const int64_t row = x_row(job, i + j);
+    x.codes[j] = job.x.codes + row * job.x.code_stride + first_col;
+    x.scales[j] = job.x.scales + row * job.x.scale_stride + first_col / kWidth;
+    x.sums[j] = job.x.sums + row * job.x.sum_stride + first_col / kSumWidth;
+    x.y[j] = y + (i + j) * y_stride;
+  }
+  if constexpr (kIsSuper<F>) {
+    tile_super<F, N, kTileVectors>(panels, blocks, x);
+  } else {
+    tile_plain<F, N, kTileVectors>(panels, blocks, x);
+  }
+}
+
+// All activation rows, kTileRows at a time; the rest by a tile of its own size.
+template <class F, int N = kTileRows>
+RZ_INLINE void tiles(const MatmulJob &job, const Panel *panels, int64_t first_col, int64_t blocks, int64_t i,
+                     float *y, int64_t y_stride) {
+  for (; i + N <= job.n; i += N) tile<F, N>(job, panels, first_col, blocks, i, y, y_stride);
+  if constexpr (N > 1) {
+    if (i < job.n) tiles<F, N - 1>(job, panels, first_col, blocks, i, y, y_stride);
+  }
+}
+
+template <class F>
+void matmul_many(const MatmulJob &job) {
+  constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;
+  Panel *panels = reinterpret_cast<Panel *>(job.work);
+  float *spare = reinterpret_cast<float *>(job.work + kPanelBytes);  // (n, kTileWeights)
+  for (int64_t r0 = 0; r0 < job.rows; r0 += kTileWeights) {
+    const std::byte *rows[kTileWeights];
+    for (int v = 0; v < kTileVectors; ++v) rows_from(job, r0 + 16 * v, rows + 16 * v);
+    // A tile that hangs over the last row grows its sums in spare space behind the panels.
+    const int64_t valid = job.rows - r0 < kTileWeights ? job.rows - r0 : kTileWeights;
+    float *y = valid == kTileWeights ? job.y + r0 : spare;
+    const int64_t y_stride = valid == kTileWeights ? job.y_stride : kTileWeights;
+    for (int64_t i = 0; i < job.n; ++i) {
+      for (int64_t v = 0; v < kTileVectors; ++v) store(y + i * y_stride + 16 * v, zeros());
+    }
+    for (int64_t col = 0; col < job.cols; col += kPanelCols) {
+      const int64_t cols = col + kPanelCols <= job.cols ? kPanelCols : job.cols - col;
+      for (int v = 0; v < kTileVectors; ++v) {
+        if constexpr (kIsSuper<F>) {
+          pack_super<F>(rows + 16 * v, col / kWidth, cols / kWidth, panels[v]);
+        } else {
+          pack_plain<F>(rows + 16 * v, col / kWidth, cols / kWidth, panels[v]);
+        }
+      }
+      tiles<F>(job, panels, col, cols / kWidth, 0, y, y_stride);
+    }
+    for (int64_t i = 0; valid < kTileWeights && i < job.n; ++i) {
+      std::memcpy(job.y + i * job.y_stride + r0, spare + i * kTileWeights,
+                  static_cast<size_t>(valid) * sizeof(float));
+    }
+  }
+}
+
+}  // namespace rz::cpu::RZ_ISA

@@ -1,0 +1,294 @@
+// The vector vocabulary in AVX-512 (F, BW, DQ, VL, VNNI): every word is one register.
+#pragma once
+
+// GCC 12's own headers leave the lanes that a mask hides undefined, and it warns of that.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#ifndef __clang__
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <immintrin.h>
+#pragma GCC diagnostic pop
+
+namespace rz::cpu::RZ_ISA {
+
+using Floats = __m512;     // 16
+using Ints = __m512i;      // 16 x int32
+using Shorts16 = __m256i;  // 16 x int16
+using Shorts32 = __m512i;  // 32 x int16
+using Bytes32 = __m256i;
+using Bytes64 = __m512i;
+
+constexpr int kFewRows = 4;  // activation rows up to which streaming the weights beats packing them
+constexpr int kTileRows =
+    6;  // activation rows of a many-row tile: 2 x 6 sums and as many scaled sums in registers
+constexpr int kTileVectors = 2;  // 16 weight rows each
+constexpr int kFloatTile = 4;    // float formats: 4 x 4 sums
+// Signed codes are kept as code + 128, because vpdpbusd takes unsigned by signed bytes.
+constexpr int kSignedZero = 128;
+
+// ---- floats
+// ---------------------------------------------------------------------------------------------------
+RZ_INLINE Floats zeros() { return _mm512_setzero_ps(); }
+RZ_INLINE Floats splat(float x) { return _mm512_set1_ps(x); }
+RZ_INLINE Floats load(const float *p) { return _mm512_loadu_ps(p); }
+RZ_INLINE void store(float *p, Floats v) { _mm512_storeu_ps(p, v); }
+RZ_INLINE Floats add(Floats a, Floats b) { return _mm512_add_ps(a, b); }
+RZ_INLINE Floats sub(Floats a, Floats b) { return _mm512_sub_ps(a, b); }
+RZ_INLINE Floats mul(Floats a, Floats b) { return _mm512_mul_ps(a, b); }
+RZ_INLINE Floats div(Floats a, Floats b) { return _mm512_div_ps(a, b); }
+RZ_INLINE Floats fma(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
+RZ_INLINE Floats max(Floats a, Floats b) { return _mm512_max_ps(a, b); }
+RZ_INLINE Floats min(Floats a, Floats b) { return _mm512_min_ps(a, b); }
+RZ_INLINE Floats abs(Floats a) { return _mm512_abs_ps(a); }
+RZ_INLINE Floats round(Floats a) {
+  return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+RZ_INLINE Ints to_ints(Floats a) { return _mm512_cvtps_epi32(a); }
+RZ_INLINE Floats to_floats(Ints a) { return _mm512_cvtepi32_ps(a); }
+// a where x >= limit, 0 where it is below
+RZ_INLINE Floats zero_where_below(Floats a, Floats x, Floats limit) {
+  return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x, limit, _CMP_NLT_UQ), a);
+}
+// yes where x < limit, else no
+RZ_INLINE Floats select_below(Floats x, Floats limit, Floats yes, Floats no) {
+  return _mm512_mask_mov_ps(no, _mm512_cmp_ps_mask(x, limit, _CMP_LT_OQ), yes);
+}
+RZ_INLINE Floats scale_by_power(Floats a, Ints n) {  // a 2^n, the result a normal number
+  return _mm512_castsi512_ps(_mm512_add_epi32(_mm512_castps_si512(a), _mm512_slli_epi32(n, 23)));
+}
+// Sum and maximum by halves: lanes i and i + 8, then + 4, + 2, + 1.
+RZ_INLINE float sum(Floats v) {
+  const __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  const __m128 q = _mm_add_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  const __m128 d = _mm_add_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_add_ss(d, _mm_movehdup_ps(d)));
+}
+RZ_INLINE float maximum(Floats v) {
+  const __m256 h = _mm256_max_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
+  const __m128 q = _mm_max_ps(_mm256_castps256_ps128(h), _mm256_extractf128_ps(h, 1));
+  const __m128 d = _mm_max_ps(q, _mm_movehl_ps(q, q));
+  return _mm_cvtss_f32(_mm_max_ss(d, _mm_movehdup_ps(d)));
+}
+RZ_INLINE Floats load_half(const uint16_t *p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i *>(p)));
+}
+RZ_INLINE void store_half(uint16_t *p, Floats v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
+RZ_INLINE Floats load_bf16(const uint16_t *p) {
+  const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+}
+RZ_INLINE Floats load_int8(const int8_t *p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p))));
+}
+RZ_INLINE void store_int8(int8_t *p, Ints v) {  // saturated
+  _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtsepi32_epi8(v));
+}
+// One half-precision number of each of 16 rows, `offset` bytes from its start.
+RZ_INLINE Floats load_halves(const std::byte *const *rows, uint64_t offset) {
+  uint16_t h[16];
+  for (int i = 0; i < 16; ++i) std::memcpy(&h[i], rows[i] + offset, sizeof h[i]);
+  __m128i a = _mm_cvtsi32_si128(h[0]), b = _mm_cvtsi32_si128(h[8]);
+  a = _mm_insert_epi16(a, h[1], 1), b = _mm_insert_epi16(b, h[9], 1);
+  a = _mm_insert_epi16(a, h[2], 2), b = _mm_insert_epi16(b, h[10], 2);
+  a = _mm_insert_epi16(a, h[3], 3), b = _mm_insert_epi16(b, h[11], 3);
+  a = _mm_insert_epi16(a, h[4], 4), b = _mm_insert_epi16(b, h[12], 4);
+  a = _mm_insert_epi16(a, h[5], 5), b = _mm_insert_epi16(b, h[13], 5);
+  a = _mm_insert_epi16(a, h[6], 6), b = _mm_insert_epi16(b, h[14], 6);
+  a = _mm_insert_epi16(a, h[7], 7), b = _mm_insert_epi16(b, h[15], 7);
+  return _mm512_cvtph_ps(_mm256_set_m128i(b, a));
+}
+
+// ---- ints
+// -----------------------------------------------------------------------------------------------------
+RZ_INLINE Ints int_zeros() { return _mm512_setzero_si512(); }
+RZ_INLINE Ints splat_int(int32_t x) { return _mm512_set1_epi32(x); }
+RZ_INLINE Ints load_ints(const int32_t *p) { return _mm512_loadu_si512(p); }
+RZ_INLINE void store_ints(int32_t *p, Ints v) { _mm512_storeu_si512(p, v); }
+RZ_INLINE Ints add_ints(Ints a, Ints b) { return _mm512_add_epi32(a, b); }
+RZ_INLINE Ints sub_ints(Ints a, Ints b) { return _mm512_sub_epi32(a, b); }
+RZ_INLINE Ints mul_add_ints(Ints acc, Ints a, Ints b) {
+  return _mm512_add_epi32(acc, _mm512_mullo_epi32(a, b));
+}
+
+// Sums of rows: out[r] = sum of the 16 lanes of v[r]; halves: lanes 0-7 and 8-15 apart.
+struct IntHalves {
+  Ints low, high;
+};
+RZ_INLINE IntHalves sum_halves_of_rows(const Ints *v) {
+  Ints quad[4];  // lane group l, lane i: partial sum l of row 4 q + i
+  for (int q = 0; q < 4; ++q) {
+    const Ints ab = _mm512_add_epi32(_mm512_unpacklo_epi32(v[4 * q], v[4 * q + 1]),
+                                     _mm512_unpackhi_epi32(v[4 * q], v[4 * q + 1]));
+    const Ints cd = _mm512_add_epi32(_mm512_unpacklo_epi32(v[4 * q + 2], v[4 * q + 3]),
+                                     _mm512_unpackhi_epi32(v[4 * q + 2], v[4 * q + 3]));
+    quad[q] = _mm512_add_epi32(_mm512_unpacklo_epi64(ab, cd), _mm512_unpackhi_epi64(ab, cd));
+  }
+  const Ints x = _mm512_add_epi32(_mm512_shuffle_i32x4(quad[0], quad[1], _MM_SHUFFLE(2, 0, 2, 0)),
+                                  _mm512_shuffle_i32x4(quad[0], quad[1], _MM_SHUFFLE(3, 1, 3, 1)));
+  const Ints y = _mm512_add_epi32(_mm512_shuffle_i32x4(quad[2], quad[3], _MM_SHUFFLE(2, 0, 2, 0)),
+                                  _mm512_shuffle_i32x4(quad[2], quad[3], _MM_SHUFFLE(3, 1, 3, 1)));
+  return {_mm512_shuffle_i32x4(x, y, _MM_SHUFFLE(2, 0, 2, 0)),
+          _mm512_shuffle_i32x4(x, y, _MM_SHUFFLE(3, 1, 3, 1))};
+}
+RZ_INLINE Ints sum_of_rows(const Ints *v) {
+  const IntHalves h = sum_halves_of_rows(v);
+  return _mm512_add_epi32(h.low, h.high);
+}
+
+// ---- shorts
+// ---------------------------------------------------------------------------------------------------
+RZ_INLINE Shorts16 load_shorts(const int16_t *p) {
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
+}
+RZ_INLINE void store_shorts(int16_t *p, Shorts16 v) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
+}
+RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { return _mm512_loadu_si512(p); }
+// 8 bytes, each twice, as 16 shorts; 16 bytes as 16 shorts.
+RZ_INLINE Shorts16 widen_twice(uint64_t bytes) {
+  const __m128i b = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
+  return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(b, b));
+}
+RZ_INLINE Shorts16 widen_unsigned(const uint8_t *p) {
+  return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+RZ_INLINE Shorts16 widen_signed(const int8_t *p) {
+  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
+}
+RZ_INLINE Shorts16 and_shorts(Shorts16 a, int16_t mask) {
+  return _mm256_and_si256(a, _mm256_set1_epi16(mask));
+}
+template <int n>
+RZ_INLINE Shorts16 shift_right_shorts(Shorts16 a) {
+  return _mm256_srli_epi16(a, n);
+}
+RZ_INLINE Shorts16 sub_shorts(Shorts16 a, int16_t b) { return _mm256_sub_epi16(a, _mm256_set1_epi16(b)); }
+RZ_INLINE Shorts16 mul_shorts(Shorts16 a, int16_t b) { return _mm256_mullo_epi16(a, _mm256_set1_epi16(b)); }
+// Shorts 4 quarter .. 4 quarter + 3, each eight times: the scales of 64 weights, one per pair of bytes.
+RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
+  const __m512i pick = _mm512_set_epi64(0x0003000300030003, 0x0003000300030003, 0x0002000200020002,
+                                        0x0002000200020002, 0x0001000100010001, 0x0001000100010001, 0, 0);
+  const __m512i index = _mm512_add_epi16(pick, _mm512_set1_epi16(static_cast<int16_t>(4 * quarter)));
+  return _mm512_permutexvar_epi16(index, _mm512_castsi256_si512(s));
+}
+// acc + products of neighbouring shorts, in lanes 0-7.
+RZ_INLINE Ints add_products(Ints acc, Shorts16 a, Shorts16 b) {
+  return _mm512_add_epi32(acc, _mm512_zextsi256_si512(_mm256_madd_epi16(a, b)));
+}
+RZ_INLINE Ints sub_products(Ints acc, Shorts16 a, Shorts16 b) {
+  return _mm512_sub_epi32(acc, _mm512_zextsi256_si512(_mm256_madd_epi16(a, b)));
+}
+// acc[i] + a[2i] x[0] + a[2i + 1] x[1]
+RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
+  int32_t pair;
+  std::memcpy(&pair, x, sizeof pair);
+  return _mm512_dpwssd_epi32(acc, a, _mm512_set1_epi32(pair));
+}
+
+// ---- bytes
+// ----------------------------------------------------------------------------------------------------
+RZ_INLINE Bytes32 load_bytes32(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
+RZ_INLINE Bytes64 load_bytes64(const void *p) { return _mm512_loadu_si512(p); }
+RZ_INLINE void store_bytes64(void *p, Bytes64 v) { _mm512_storeu_si512(p, v); }
+RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) {
+  return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+}
+RZ_INLINE Bytes32 and_bytes(Bytes32 a, uint8_t mask) {
+  return _mm256_and_si256(a, _mm256_set1_epi8(static_cast<char>(mask)));
+}
+RZ_INLINE Bytes32 or_bytes(Bytes32 a, Bytes32 b) { return _mm256_or_si256(a, b); }
+// (byte >> n) & mask and (byte & mask) << n; the mask keeps bits of neighbours out.
+RZ_INLINE Bytes32 field_right(Bytes32 a, int n, uint8_t mask) {
+  return and_bytes(_mm256_srl_epi16(a, _mm_cvtsi32_si128(n)), mask);
+}
+template <int n>
+RZ_INLINE Bytes32 shift_left_bytes(Bytes32 a) {
+  return _mm256_slli_epi16(a, n);
+}  // bits must not leave their byte
+// 16 bytes: their low nibbles, then their high nibbles.
+RZ_INLINE Bytes32 nibbles(const uint8_t *p) {
+  const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p));
+  return and_bytes(_mm256_set_m128i(_mm_srli_epi16(q, 4), q), 15);
+}
+RZ_INLINE Bytes32 lookup(const int8_t *table16, Bytes32 index) {
+  const __m256i t = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table16)));
+  return _mm256_shuffle_epi8(t, index);
+}
+// Byte i is `value` where bit i is set, else 0.
+RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
+  return _mm256_maskz_set1_epi8(bits, static_cast<char>(value));
+}
+// Signed codes as the dot products below want them: code + kSignedZero.
+RZ_INLINE Bytes64 bias_signed(Bytes64 a) { return _mm512_xor_si512(a, _mm512_set1_epi8(-128)); }
+
+// ---- dot products of codes and activations
+// -------------------------------------------------------------------- Signed = false: codes 0..63. Signed =
+// true: bias_signed(codes). Lane i takes bytes 4 i .. 4 i + 3.
+template <bool Signed>
+RZ_INLINE Ints dot(Bytes64 codes, Bytes64 x) {
+  return _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, x);
+}
+
+// acc + dot, every pair of products first multiplied by its scale (codes 0..63), or every lane by its scale
+// (signed).
+template <bool Signed>
+RZ_INLINE Ints dot_scaled(Ints acc, Bytes64 codes, Bytes64 x, Shorts32 scales) {
+  if constexpr (Signed) {
+    const Ints lane_scales = _mm512_srai_epi32(scales, 16);  // a lane's two shorts are equal
+    return _mm512_add_epi32(acc, _mm512_mullo_epi32(dot<true>(codes, x), lane_scales));
+  } else {
+    return _mm512_dpwssd_epi32(acc, _mm512_maddubs_epi16(codes, x), scales);
+  }
+}
+
+// Many rows: lane i holds four consecutive codes of weight row i; x is four activations, the same for all
+// lanes.
+struct PanelCodes {
+  __m512i v;
+};
+template <bool Signed>
+RZ_INLINE PanelCodes load_panel(const uint8_t *p) {
+  return {_mm512_loadu_si512(p)};
+}
+using Broadcast = __m512i;
+RZ_INLINE Broadcast broadcast4(const int8_t *x) {
+  int32_t four;
+  std::memcpy(&four, x, sizeof four);
+  return _mm512_set1_epi32(four);
+}
+template <bool Signed>
+RZ_INLINE Ints dot4(Ints acc, PanelCodes codes, Broadcast x) {
+  return _mm512_dpbusd_epi32(acc, codes.v, x);
+}
+
+// rows[r]: 64 codes of row r. out: 16 steps of 16 rows of 4 codes, 64 bytes a step.
+RZ_INLINE void transpose_codes(const Bytes64 *rows, uint8_t *out) {
+  __m512i t[16], u[16];
+  for (int i = 0; i < 16; i += 2) {
+    t[i] = _mm512_unpacklo_epi32(rows[i], rows[i + 1]);
+    t[i + 1] = _mm512_unpackhi_epi32(rows[i], rows[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    u[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+    u[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+    u[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+    u[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {  // u[4 g + i], lane group l: step 4 l + i of rows 4 g .. 4 g + 3
+    const __m512i a = _mm512_shuffle_i32x4(u[i], u[4 + i], 0x88),
+                  b = _mm512_shuffle_i32x4(u[i], u[4 + i], 0xdd);
+    const __m512i c = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0x88),
+                  d = _mm512_shuffle_i32x4(u[8 + i], u[12 + i], 0xdd);
+    _mm512_storeu_si512(out + 64 * i, _mm512_shuffle_i32x4(a, c, 0x88));
+    _mm512_storeu_si512(out + 64 * (4 + i), _mm512_shuffle_i32x4(b, d, 0x88));
+    _mm512_storeu_si512(out + 64 * (8 + i), _mm512_shuffle_i32x4(a, c, 0xdd));
+    _mm512_storeu_si512(out + 64 * (12 + i), _mm512_shuffle_i32x4(b, d, 0xdd));
+  }
+}
+
+RZ_INLINE void prefetch(const void *p) { _mm_prefetch(static_cast<const char *>(p), _MM_HINT_T0); }
+
+}  // namespace rz::cpu::RZ_ISA

@@ -1,0 +1,31 @@
+// The kernel table of this instruction set.
+#include "cpu/kernels/attention.h"
+#include "cpu/kernels/matmul.h"
+#include "cpu/kernels/rows.h"
+#include "cpu/kernels/simd.h"
+
+#define RZ_NAME_(isa) #isa
+#define RZ_NAME(isa) RZ_NAME_(isa)
+#define RZ_TABLE_(isa) isa##_kernels
+#define RZ_TABLE(isa) RZ_TABLE_(isa)
+
+namespace rz::cpu {
+
+static Kernels filled() {
+  Kernels table = {};
+  table.name = RZ_NAME(RZ_ISA);
+  table.few_rows = RZ_ISA::kFewRows;
+  RZ_ISA::fill_plain_matmuls(table.matmul);
+  RZ_ISA::fill_super_matmuls(table.matmul);
+  RZ_ISA::fill_float_matmuls(table.matmul);
+  RZ_ISA::fill_rows(table);
+  RZ_ISA::fill_attention(table);
+  return table;
+}
+
+const Kernels *RZ_TABLE(RZ_ISA)() {
+  static const Kernels table = filled();
+  return &table;
+}
+
+}  // namespace rz::cpu
