@@ -83,20 +83,35 @@ void scores_q8(const std::byte *page, const float *const *q, int32_t head_dim, f
   }
 }
 
-// acc_j[0, dim) = acc_j * correction_j + sum over tokens [t0, t1) of p_j[t] v_t
+// acc_j[d, d + 16 V) = acc_j * correction_j + sum over tokens [t0, t1) of weight_j[t] value(t, d)
+template <int N, int V, class Load>
+RZ_INLINE void add_values(const Load &value, float (*weight)[kPageTokens], const float *correction,
+                          int32_t t0, int32_t t1, int32_t d, float *const *acc) {
+  Floats a[N][V];
+  for (int j = 0; j < N; ++j) {
+    for (int v = 0; v < V; ++v) a[j][v] = mul(load(acc[j] + d + 16 * v), splat(correction[j]));
+  }
+  for (int32_t t = t0; t < t1; ++t) {
+    Floats values[V];
+    for (int v = 0; v < V; ++v) values[v] = value(t, d + 16 * v);
+    for (int j = 0; j < N; ++j) {
+      const Floats w = splat(weight[j][t]);
+      for (int v = 0; v < V; ++v) a[j][v] = fma(values[v], w, a[j][v]);
+    }
+  }
+  for (int j = 0; j < N; ++j) {
+    for (int v = 0; v < V; ++v) store(acc[j] + d + 16 * v, a[j][v]);
+  }
+}
+
 template <int N>
 void add_values_f16(const std::byte *page, float (*p)[kPageTokens], const float *correction, int32_t t0,
                     int32_t t1, int32_t dim, float *const *acc) {
   const uint16_t *v = reinterpret_cast<const uint16_t *>(page);
-  for (int32_t d = 0; d < dim; d += 16) {
-    Floats a[N];
-    for (int j = 0; j < N; ++j) a[j] = mul(load(acc[j] + d), splat(correction[j]));
-    for (int32_t t = t0; t < t1; ++t) {
-      const Floats value = load_half(v + t * dim + d);
-      for (int j = 0; j < N; ++j) a[j] = fma(value, splat(p[j][t]), a[j]);
-    }
-    for (int j = 0; j < N; ++j) store(acc[j] + d, a[j]);
-  }
+  const auto value = [=](int32_t t, int32_t d) { return load_half(v + t * dim + d); };
+  int32_t d = 0;
+  for (; d + 32 <= dim; d += 32) add_values<N, 2>(value, p, correction, t0, t1, d, acc);
+  if (d < dim) add_values<N, 1>(value, p, correction, t0, t1, d, acc);
 }
 
 template <int N>
@@ -104,6 +119,8 @@ void add_values_q8(const std::byte *page, float (*p)[kPageTokens], const float *
                    int32_t t1, int32_t dim, float *const *acc) {
   const Q8Page v(page, dim);
   const int32_t groups = groups_of(dim);
+  const int8_t *codes = v.codes;
+  const auto value = [=](int32_t t, int32_t d) { return load_int8(codes + t * dim + d); };
   for (int32_t g = 0; g < groups; ++g) {
     float weight[N][kPageTokens];  // p times the scale of the token's group
     uint16_t scales[kPageTokens];
@@ -111,14 +128,11 @@ void add_values_q8(const std::byte *page, float (*p)[kPageTokens], const float *
     for (int32_t t = 0; t < kPageTokens; t += 16) {
       for (int j = 0; j < N; ++j) store(weight[j] + t, mul(load(p[j] + t), load_half(scales + t)));
     }
-    for (int32_t d = g * kGroup; d < dim && d < (g + 1) * kGroup; d += 16) {
-      Floats a[N];
-      for (int j = 0; j < N; ++j) a[j] = mul(load(acc[j] + d), splat(correction[j]));
-      for (int32_t t = t0; t < t1; ++t) {
-        const Floats value = load_int8(v.codes + t * dim + d);
-        for (int j = 0; j < N; ++j) a[j] = fma(value, splat(weight[j][t]), a[j]);
-      }
-      for (int j = 0; j < N; ++j) store(acc[j] + d, a[j]);
+    const int32_t d = g * kGroup;
+    if (d + kGroup <= dim) {
+      add_values<N, 2>(value, weight, correction, t0, t1, d, acc);
+    } else {
+      add_values<N, 1>(value, weight, correction, t0, t1, d, acc);
     }
   }
 }
@@ -179,6 +193,13 @@ void attend_page(const AttnChunk &chunk, const AttnQuery *queries, int32_t page,
                                                acc);
 }
 
+// Queries from `i` on by tiles of N, the rest by tiles of half the size.
+template <int N>
+void attend_tiles(const AttnChunk &chunk, int32_t i, int32_t page, int32_t value_stride) {
+  for (; i + N <= chunk.n_queries; i += N) attend_page<N>(chunk, chunk.queries + i, page, value_stride);
+  if constexpr (N > 1) attend_tiles<N / 2>(chunk, i, page, value_stride);
+}
+
 void attend(const AttnChunk &chunk) {
   const int32_t value_stride = padded16(chunk.value_dim);
   for (int32_t i = 0; i < chunk.n_queries; ++i) {
@@ -186,12 +207,7 @@ void attend(const AttnChunk &chunk) {
     std::memset(state, 0, static_cast<size_t>(kStateHeader + value_stride) * sizeof(float));
     state[0] = kMinusInfinity;
   }
-  for (int32_t page = 0; page < chunk.pages; ++page) {
-    int32_t i = 0;
-    for (; i + 4 <= chunk.n_queries; i += 4) attend_page<4>(chunk, chunk.queries + i, page, value_stride);
-    for (; i + 2 <= chunk.n_queries; i += 2) attend_page<2>(chunk, chunk.queries + i, page, value_stride);
-    for (; i < chunk.n_queries; ++i) attend_page<1>(chunk, chunk.queries + i, page, value_stride);
-  }
+  for (int32_t page = 0; page < chunk.pages; ++page) attend_tiles<kQueryTile>(chunk, 0, page, value_stride);
 }
 
 void merge(float *state, const float *later, int32_t value_dim) {

@@ -18,8 +18,8 @@ RZ_INLINE void rows_from(const MatmulJob &job, int64_t first, const std::byte **
 
 RZ_INLINE int64_t x_row(const MatmulJob &job, int64_t i) { return job.x_rows ? job.x_rows[i] : i; }
 
-// What the next 16 rows hold in the same place: they lie right behind these, and by the time their turn comes they
-// are in the cache. The processor's own prefetching does not follow 16 short streams.
+// What the next 16 rows hold in the same place: they lie right behind these, and by the time their turn comes
+// they are in the cache. The processor's own prefetching does not follow 16 short streams.
 RZ_INLINE void prefetch_next(const MatmulJob &job, const std::byte *row, int64_t offset, int64_t bytes) {
   const std::byte *next = row + 16 * job.row_bytes + offset;
   for (int64_t i = 0; i < bytes; i += 64) prefetch(next + i);

@@ -72,11 +72,19 @@ void norm(const Norm &norm, const float *x, float *y, int64_t n) {
 
 void rope(RopeStyle style, float *x, const float *cos, const float *sin, int64_t dims) {
   const int64_t half = dims / 2;
-  const int64_t step = style == RopeStyle::Adjacent ? 2 : 1, other = style == RopeStyle::Adjacent ? 1 : half;
-  for (int64_t i = 0; i < half; ++i) {
-    const float a = x[i * step], b = x[i * step + other];
-    x[i * step] = a * cos[i] - b * sin[i];
-    x[i * step + other] = a * sin[i] + b * cos[i];
+  if (style == RopeStyle::Adjacent) {
+    for (int64_t i = 0; i < half; ++i) {
+      const float a = x[2 * i], b = x[2 * i + 1];
+      x[2 * i] = a * cos[i] - b * sin[i];
+      x[2 * i + 1] = a * sin[i] + b * cos[i];
+    }
+    return;
+  }
+  for (int64_t i = 0; i < half; i += 16) {
+    const Floats a = load_some(x + i, half - i), b = load_some(x + half + i, half - i);
+    const Floats c = load_some(cos + i, half - i), s = load_some(sin + i, half - i);
+    store_some(x + i, sub(mul(a, c), mul(b, s)), half - i);
+    store_some(x + half + i, add(mul(a, s), mul(b, c)), half - i);
   }
 }
 

@@ -25,6 +25,7 @@ constexpr int kFewRows = 4;
 constexpr int kTileRows = 3;  // 3 x 2 registers of sums, and as many scaled ones
 constexpr int kTileVectors = 1;
 constexpr int kFloatTile = 2;
+constexpr int kQueryTile = 2;  // attention: queries that share a load of keys or values
 // vpmaddubsw would saturate with codes past 127, so signed codes stay signed and their sign moves to the
 // activations.
 constexpr int kSignedZero = 0;

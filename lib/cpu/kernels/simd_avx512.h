@@ -24,6 +24,7 @@ constexpr int kTileRows =
     6;  // activation rows of a many-row tile: 2 x 6 sums and as many scaled sums in registers
 constexpr int kTileVectors = 2;  // 16 weight rows each
 constexpr int kFloatTile = 4;    // float formats: 4 x 4 sums
+constexpr int kQueryTile = 8;    // attention: queries that share a load of keys or values
 // Signed codes are kept as code + 128, because vpdpbusd takes unsigned by signed bytes.
 constexpr int kSignedZero = 128;
 

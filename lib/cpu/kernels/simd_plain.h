@@ -27,6 +27,7 @@ constexpr int kFewRows = 4;
 constexpr int kTileRows = 2;
 constexpr int kTileVectors = 1;
 constexpr int kFloatTile = 2;
+constexpr int kQueryTile = 2;  // attention: queries that share a load of keys or values
 constexpr int kSignedZero = 0;
 
 // Applies an expression to every lane i of a new word.
