@@ -73,8 +73,8 @@ constexpr Allocator kShared{"mimalloc (libmimalloc.so.2)", shared_allocate, shar
 
 const Allocator *find_allocator() {
   // Never closed again: threads of the host that allocated in it run its destructors when they end.
-  // Bound to itself first (DEEPBIND): its functions call each other by name, and a host with a mimalloc of its own
-  // would otherwise be called in the middle.
+  // Bound to itself first (DEEPBIND): its functions call each other by name, and a host with a mimalloc of
+  // its own would otherwise be called in the middle.
   void *library = dlopen("libmimalloc.so.2", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | RTLD_DEEPBIND);
   if (!library) return &kSystem;
   const auto allocate = reinterpret_cast<void *(*)(size_t)>(dlsym(library, "mi_malloc"));

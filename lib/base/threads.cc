@@ -64,11 +64,12 @@ void ThreadTeam::work(int32_t thread) {
   }
 }
 
-void ThreadTeam::run(Task task, void *context) {
-  task_ = task;
-  context_ = context;
+void ThreadTeam::run(Members members, Task task, void *context) {
+  alone_ = members == Members::CallerAlone || size_ == 1;
   next_unit_.store(0, std::memory_order_relaxed);
-  if (size_ > 1) {
+  if (!alone_) {
+    task_ = task;
+    context_ = context;
     started_.fetch_add(1, std::memory_order_release);
     started_.notify_all();
   }
@@ -77,7 +78,7 @@ void ThreadTeam::run(Task task, void *context) {
 }
 
 void ThreadTeam::barrier() {
-  if (size_ == 1) {
+  if (alone_) {
     next_unit_.store(0, std::memory_order_relaxed);
     return;
   }

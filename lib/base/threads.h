@@ -19,10 +19,13 @@ class ThreadTeam {
 
   int32_t size() const { return size_; }
 
-  // Runs task(context, thread) on every thread and returns when all have. One caller at a time. The task
-  // throws nothing.
+  // Runs task(context, thread) on every thread, or on the caller alone while the others sleep on, and returns
+  // when all have. One caller at a time. The task throws nothing.
   using Task = void (*)(void *context, int32_t thread);
-  void run(Task task, void *context);
+  enum class Members : uint8_t { All, CallerAlone };
+  void run(Members members, Task task, void *context);
+  // Threads in the task under way.
+  int32_t active() const { return alone_ ? 1 : size_; }
 
   // Inside a task: the next unit of the current phase, counted from 0; the team shares the count. It begins
   // anew after each barrier.
@@ -39,6 +42,7 @@ class ThreadTeam {
   std::vector<std::thread> threads_;
   Task task_ = nullptr;
   void *context_ = nullptr;
+  bool alone_ = false;
   bool stop_ = false;
   alignas(64) std::atomic<uint32_t> started_{0};  // tasks begun; workers sleep on it
   alignas(64) std::atomic<uint32_t> phase_{0};    // barriers passed
