@@ -95,9 +95,8 @@ class Device {
   virtual ~Device() = default;
   virtual const std::string &name() const = 0;  // for rz_model_info.device: "cpu (avx512vnni, 2 threads)"
   virtual std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) = 0;
+  // What compile() would take besides weights and KV, for estimates.
+  virtual uint64_t compute_bytes(const Plan &plan, const ExecutorOptions &options) const = 0;
 };
-
-// Bytes that compile() would take for its buffers, for estimates.
-uint64_t compute_bytes_estimate(const Plan &plan, const ExecutorOptions &options);
 
 }  // namespace rz

@@ -23,7 +23,7 @@ void CpuExecutor::split_rows() {
 int32_t CpuExecutor::gather_queries(const AttnOp &op, RowBlock block, int32_t kv_head, float *states,
                                     AttnQuery *queries) const {
   const int32_t group = op.heads / op.kv_heads;
-  const int64_t state = kStateHeader + (op.value_dim + 15) / 16 * 16;
+  const int64_t state = state_floats(op.value_dim);
   int32_t n = 0;
   for (int32_t row = block.first; row < block.first + block.n; ++row) {
     const int32_t last = batch_->positions[static_cast<size_t>(row)];
@@ -55,7 +55,7 @@ void CpuExecutor::attend_chunk(const AttnOp &op, RowBlock block, int32_t kv_head
 }
 
 void CpuExecutor::attend_block(const AttnOp &op, RowBlock block, int32_t kv_head, Lane &lane) {
-  const int64_t state = kStateHeader + (op.value_dim + 15) / 16 * 16;
+  const int64_t state = state_floats(op.value_dim);
   const int32_t group = op.heads / op.kv_heads;
   float *total = lane.states, *part = lane.states + static_cast<int64_t>(block.n) * group * state;
   const int32_t n = gather_queries(op, block, kv_head, total, lane.queries);
@@ -76,7 +76,7 @@ void CpuExecutor::attend_block(const AttnOp &op, RowBlock block, int32_t kv_head
 // One row a block; states of all chunks side by side, then merged by row and head.
 void CpuExecutor::attend_split(const AttnOp &op, Lane &lane) {
   constexpr int32_t kChunkTokens = kChunkPages * kPageTokens;
-  const int64_t state = kStateHeader + (op.value_dim + 15) / 16 * 16;
+  const int64_t state = state_floats(op.value_dim);
   const int32_t group = op.heads / op.kv_heads;
   const auto n = static_cast<int32_t>(rows());
   const auto range_of = [&](int32_t row) {
@@ -85,7 +85,7 @@ void CpuExecutor::attend_split(const AttnOp &op, Lane &lane) {
     return std::pair(first / kChunkTokens, last / kChunkTokens);
   };
   const auto states_of = [&](int32_t chunk, int32_t row, int32_t head) {
-    return split_states_ + ((static_cast<int64_t>(chunk) * kSplitRows + row) * op.heads + head) * state;
+    return space_.split_states + ((static_cast<int64_t>(chunk) * kSplitRows + row) * op.heads + head) * state;
   };
   int64_t u = team_.take(), done = 0;
   for (int32_t row = 0; row < n; ++row) {
@@ -101,7 +101,7 @@ void CpuExecutor::attend_split(const AttnOp &op, Lane &lane) {
     }
   }
   team_.barrier();
-  for (int32_t i = lane.thread; i < n * op.heads; i += team_.size()) {
+  for (int32_t i = lane.thread; i < n * op.heads; i += team_.active()) {
     const int32_t row = i / op.heads, head = i % op.heads;
     const auto [first, last] = range_of(row);
     float *total = states_of(first, row, head);
@@ -113,7 +113,7 @@ void CpuExecutor::attend_split(const AttnOp &op, Lane &lane) {
 
 void CpuExecutor::run_op(const AttnOp &op, Lane &lane) {
   const auto units = static_cast<int64_t>(blocks_.size()) * op.kv_heads;
-  const bool spread = rows() <= kSplitRows && team_.size() > 1 && units < team_.size() * 8;
+  const bool spread = rows() <= kSplitRows && team_.active() > 1 && units < team_.active() * 8;
   if (spread) return attend_split(op, lane);
   for (int64_t u = team_.take(); u < units; u = team_.take()) {
     // The last rows of a prompt have the longest contexts: they come first, so that no thread is left with

@@ -60,4 +60,15 @@ OpCost cost_of(const Op &op, const Batch &batch, const KvLayout &kv, int32_t act
   return {};
 }
 
+uint64_t weights_of(const Op &op) {
+  if (const auto *o = std::get_if<QkvOp>(&op)) return count(o->wq) + count(o->wk) + count(o->wv);
+  if (const auto *o = std::get_if<MatmulAddOp>(&op)) return count(o->w);
+  if (const auto *o = std::get_if<GateUpOp>(&op)) return count(o->gate) + count(o->up);
+  if (const auto *o = std::get_if<MoeGateUpOp>(&op)) {
+    return (count(o->gate) + count(o->up)) * static_cast<uint64_t>(o->used);
+  }
+  if (const auto *o = std::get_if<MoeDownOp>(&op)) return count(o->down) * static_cast<uint64_t>(o->used);
+  return 0;
+}
+
 }  // namespace rz::cpu

@@ -14,4 +14,7 @@ struct OpCost {
 // `active_experts`: experts that the batch's rows chose, for mixture ops.
 OpCost cost_of(const Op &op, const Batch &batch, const KvLayout &kv, int32_t active_experts);
 
+// Weights that one row is multiplied with: of mixtures, those of the experts it uses.
+uint64_t weights_of(const Op &op);
+
 }  // namespace rz::cpu

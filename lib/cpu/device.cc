@@ -19,6 +19,9 @@ class CpuDevice final : public Device {
   std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) override {
     return std::make_unique<cpu::CpuExecutor>(plan, kernels_, options);
   }
+  uint64_t compute_bytes(const Plan &plan, const ExecutorOptions &options) const override {
+    return cpu::Workspace(plan, kernels_, options, options.threads, false).bytes();
+  }
 
  private:
   const cpu::Kernels &kernels_;

@@ -24,11 +24,16 @@ CpuExecutor::CpuExecutor(const Plan &plan, const Kernels &kernels, const Executo
       options_(options),
       kv_(KvLayout::make(plan, options.kv_type)),
       team_(options.threads),
-      arena_(static_cast<uint64_t>(plan.floats_per_row * options.max_rows) * sizeof(float)),
+      space_(plan, kernels, options, team_.size(), true),
       pages_(kv_.page_bytes * static_cast<uint64_t>(options.pages)),
       stop_{false, false},
       profile_(std::variant_size_v<Op>) {
-  size_workspaces();
+  for (const Op &op : plan.ops) {
+    weights_per_row_ += weights_of(op);
+    if (const auto *o = std::get_if<AttnOp>(&op)) {
+      attention_per_token_ += static_cast<uint64_t>(o->heads * (o->head_dim + o->value_dim));
+    }
+  }
   blocks_.reserve(static_cast<size_t>(options.max_rows));
 }
 
@@ -42,14 +47,24 @@ int32_t CpuExecutor::run(const Batch &batch, const RunControl &control) {
   start_us_ = now_us();
   stop_[0] = stop_[1] = false;
   if (control.first_op == 0) split_rows();
-  team_.run([](void *self, int32_t thread) { static_cast<CpuExecutor *>(self)->walk(thread); }, this);
+  team_.run(
+      members(), [](void *self, int32_t thread) { static_cast<CpuExecutor *>(self)->walk(thread); }, this);
   batch_ = nullptr;
   control_ = nullptr;
   return next_op_;
 }
 
+// A phase of a tiny model or batch is over before another thread has woken up.
+ThreadTeam::Members CpuExecutor::members() const {
+  constexpr double kWorthSharing = 4e5;  // operations an op: some 5 microseconds of one core
+  const double per_row = static_cast<double>(weights_per_row_) +
+                         static_cast<double>(attention_per_token_) * (batch_->positions.back() + 1.0);
+  const double per_op = 2 * per_row * static_cast<double>(rows()) / static_cast<double>(plan_.ops.size());
+  return per_op < kWorthSharing ? ThreadTeam::Members::CallerAlone : ThreadTeam::Members::All;
+}
+
 void CpuExecutor::walk(int32_t thread) {
-  Lane &lane = lanes_[static_cast<size_t>(thread)];
+  Lane &lane = space_.lanes[static_cast<size_t>(thread)];
   if (control_->first_op == 0) begin(lane);
   uint64_t before = control_->profile ? now_us() : 0;
   for (int32_t i = control_->first_op; i < static_cast<int32_t>(plan_.ops.size()); ++i) {
@@ -75,8 +90,8 @@ void CpuExecutor::walk(int32_t thread) {
 // float.
 void CpuExecutor::begin(Lane &lane) {
   const int64_t n = rows();
-  for (int64_t row = lane.thread; row < n; row += team_.size()) {
-    float *out = rope_ + row * rope_width_;
+  for (int64_t row = lane.thread; row < n; row += team_.active()) {
+    float *out = space_.rope + row * space_.rope_width;
     for (const Rope &rope : plan_.ropes) {
       const size_t pairs = rope.frequencies.size();
       for (size_t i = 0; i < pairs; ++i) {

@@ -6,32 +6,10 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "base/arena.h"
 #include "base/threads.h"
-#include "cpu/kernels.h"
+#include "cpu/workspace.h"
 
 namespace rz::cpu {
-
-constexpr int32_t kBlockRows = 8;    // prompt rows that share a pass over the pages
-constexpr int32_t kChunkPages = 16;  // pages summed up before they are merged: 512 tokens, on every path
-constexpr int32_t kSplitRows = 4;    // batches up to this size may split their pages over threads
-constexpr int64_t kPrivateValues =
-    16384;  // activations that every thread quantizes for itself rather than wait
-
-// What one thread works with.
-struct Lane {
-  int32_t thread;
-  // Carved from the thread's own memory:
-  int8_t *codes;  // private quantized activations, kPrivateValues of them
-  float *scales;
-  int16_t *sums;
-  std::byte *work;  // of the matmul kernels
-  float *tile;      // (max_rows, kTileCols) results on their way to a buffer
-  float *tile2;     // the same again, for pairs
-  float *states;    // attention: queries' states
-  AttnQuery *queries;
-};
-constexpr int64_t kTileCols = 64;
 
 // Consecutive rows of one sequence.
 struct RowBlock {
@@ -49,10 +27,11 @@ class CpuExecutor final : public Executor {
   void write_page(int32_t page, const std::byte *in) override;
   void read_buffer(BufferId buffer, int32_t rows, float *out) const override;
   std::vector<ProfileEntry> profile() const override;
-  uint64_t compute_bytes() const override { return compute_bytes_; }
+  uint64_t compute_bytes() const override { return space_.bytes(); }
 
  private:
   // ---- executor.cc
+  ThreadTeam::Members members() const;
   void walk(int32_t thread);
   void begin(Lane &lane);  // rope angles of this batch
   void measure(const Op &op, uint64_t us);
@@ -60,7 +39,7 @@ class CpuExecutor final : public Executor {
     return pages_.data() + static_cast<uint64_t>(number) * kv_.page_bytes;
   }
   float *buffer(BufferId id) const {
-    return arena_.as<float>() + plan_.buffers[static_cast<size_t>(id)].offset * options_.max_rows;
+    return space_.buffers + plan_.buffers[static_cast<size_t>(id)].offset * options_.max_rows;
   }
   int64_t width(BufferId id) const { return plan_.buffers[static_cast<size_t>(id)].width; }
   int64_t rows() const { return batch_->rows(); }
@@ -79,8 +58,8 @@ class CpuExecutor final : public Executor {
   // all).
   void multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t first, int64_t n_rows, const Inputs &in,
                 const int32_t *x_rows, int64_t n, float *y, int64_t y_stride);
-  // Rows of a matrix that make one unit of work when `total` rows are to be done for n activation rows.
-  int64_t unit_rows(int64_t total, int64_t n) const;
+  // Rows of a matrix that make one unit of work when `total` rows are to be done.
+  int64_t unit_rows(int64_t total) const;
 
   // ---- ops.cc
   void run_op(const EmbedOp &op, Lane &lane);
@@ -110,40 +89,21 @@ class CpuExecutor final : public Executor {
   void choose_experts(const RouteOp &op, int64_t row);
   void group_by_expert(const RouteOp &op);
 
-  void size_workspaces();
-
   const Plan &plan_;
   const Kernels &kernels_;
   ExecutorOptions options_;
   KvLayout kv_;
   ThreadTeam team_;
-  Memory arena_, pages_, shared_, private_;
-  uint64_t compute_bytes_ = 0;
-  std::vector<Lane> lanes_;  // one a thread
-
-  // Largest sizes over the plan's ops.
-  int64_t max_cols_ = 0, max_input_values_ = 0, max_states_ = 0, max_queries_ = 0, max_experts_ = 0,
-          max_slots_ = 0;
-  int64_t max_kv_width_ = 0, rope_width_ = 0, max_split_states_ = 0;
-
-  // Carved from shared_:
-  Activations shared_blocks_, shared_super_;
-  float *rope_ = nullptr;  // (ropes, max_rows, cos then sin of each pair)
-  float *keys_ = nullptr;  // (max_rows, kv width) before they are appended
-  float *values_ = nullptr;
-  float *head_rows_ = nullptr;       // (max_logit_rows, hidden)
-  float *router_ = nullptr;          // (max_rows, experts)
-  float *split_states_ = nullptr;    // (chunks, rows, heads, state) of split attention
-  int32_t *slots_ = nullptr;         // (max_rows x used) row * used + slot, grouped by expert
-  int32_t *slot_rows_ = nullptr;     // (max_rows x used) their rows
-  int32_t *expert_first_ = nullptr;  // (experts + 1) where each expert's slots begin
-  int32_t *active_ = nullptr;        // (experts) those with slots
-  int32_t n_active_ = 0;
+  Workspace space_;
+  Memory pages_;
+  uint64_t weights_per_row_ = 0;      // multiply-accumulates of a row, but for attention
+  uint64_t attention_per_token_ = 0;  // and those for each token it sees
 
   // The run under way.
   const Batch *batch_ = nullptr;
   const RunControl *control_ = nullptr;
   std::vector<RowBlock> blocks_;
+  int32_t n_active_ = 0;  // experts that rows of this batch chose
   int32_t next_op_ = 0;
   uint64_t start_us_ = 0;
   std::atomic<bool> stop_[2];          // by parity of the op: the slowest thread may still read the last one

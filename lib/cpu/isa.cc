@@ -33,7 +33,7 @@ struct Set {
 };
 
 constexpr Set kSets[] = {
-    // best first
+// best first
 #if defined(__x86_64__)
     {"avx512", has_avx512, avx512_kernels},
     {"avx2", has_avx2, avx2_kernels},

@@ -46,11 +46,11 @@ CpuExecutor::Inputs CpuExecutor::prepare(Lane &lane, std::initializer_list<const
       a.sums = lane.sums + used / 16;
       used += kPrivateValues;
     } else {
-      a = kind == ActKind::Blocks ? shared_blocks_ : shared_super_;
+      a = kind == ActKind::Blocks ? space_.blocks : space_.super;
       shared = true;
     }
     set_strides(a, kind, cols);
-    const int64_t step = alone ? 1 : team_.size();
+    const int64_t step = alone ? 1 : team_.active();
     for (int64_t row = alone ? 0 : lane.thread; row < n; row += step)
       quantize_row(kernels_, kind, a, x, row, cols);
   }
@@ -75,10 +75,9 @@ void CpuExecutor::multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t 
   (n <= kernels_.few_rows ? kernels.few : kernels.many)(job);
 }
 
-int64_t CpuExecutor::unit_rows(int64_t total, int64_t n) const {
+int64_t CpuExecutor::unit_rows(int64_t total) const {
   const int64_t fair =
-      round_up(total / (team_.size() * 8) + 1, 32);  // some eight units a thread even out the load
-  (void)n;
+      round_up(total / (team_.active() * 8) + 1, 32);  // some eight units a thread even out the load
   return fair < kTileCols ? fair : kTileCols;
 }
 

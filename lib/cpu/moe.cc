@@ -9,20 +9,20 @@ namespace rz::cpu {
 void CpuExecutor::run_op(const RouteOp &op, Lane &lane) {
   const int64_t n = rows(), experts = op.w.rows;
   const Inputs in = prepare(lane, {&op.w}, buffer(op.in), n, op.w.cols);
-  const int64_t unit = unit_rows(experts, n);
+  const int64_t unit = unit_rows(experts);
   for (int64_t first = team_.take() * unit; first < experts; first = team_.take() * unit) {
     const int64_t count = first + unit < experts ? unit : experts - first;
-    multiply(lane, op.w, 0, first, count, in, nullptr, n, router_ + first, experts);
+    multiply(lane, op.w, 0, first, count, in, nullptr, n, space_.router + first, experts);
   }
   team_.barrier();
-  for (int64_t row = lane.thread; row < n; row += team_.size()) choose_experts(op, row);
+  for (int64_t row = lane.thread; row < n; row += team_.active()) choose_experts(op, row);
   team_.barrier();
   if (lane.thread == 0) group_by_expert(op);
 }
 
 void CpuExecutor::choose_experts(const RouteOp &op, int64_t row) {
   const int64_t experts = op.w.rows;
-  float *p = router_ + row * experts;
+  float *p = space_.router + row * experts;
   kernels_.softmax(p, experts);
   auto *ids = reinterpret_cast<int32_t *>(buffer(op.route) + row * 2 * op.used);
   float *weights = buffer(op.route) + row * 2 * op.used + op.used;
@@ -45,42 +45,42 @@ void CpuExecutor::choose_experts(const RouteOp &op, int64_t row) {
 
 void CpuExecutor::group_by_expert(const RouteOp &op) {
   const auto experts = static_cast<size_t>(op.w.rows);
-  std::memset(expert_first_, 0, (experts + 1) * sizeof(int32_t));
+  std::memset(space_.expert_first, 0, (experts + 1) * sizeof(int32_t));
   const auto ids_of = [&](int64_t row) {
     return reinterpret_cast<const int32_t *>(buffer(op.route) + row * 2 * op.used);
   };
   for (int64_t row = 0; row < rows(); ++row) {
-    for (int32_t slot = 0; slot < op.used; ++slot) ++expert_first_[ids_of(row)[slot] + 1];
+    for (int32_t slot = 0; slot < op.used; ++slot) ++space_.expert_first[ids_of(row)[slot] + 1];
   }
   n_active_ = 0;
   for (size_t e = 0; e < experts; ++e) {
-    if (expert_first_[e + 1] != 0) active_[n_active_++] = static_cast<int32_t>(e);
-    expert_first_[e + 1] += expert_first_[e];
+    if (space_.expert_first[e + 1] != 0) space_.active[n_active_++] = static_cast<int32_t>(e);
+    space_.expert_first[e + 1] += space_.expert_first[e];
   }
   // Filling moves each expert's start to its end, which is where the next one began: shifted back afterwards.
   for (int64_t row = 0; row < rows(); ++row) {
     for (int32_t slot = 0; slot < op.used; ++slot) {
-      const int32_t at = expert_first_[ids_of(row)[slot]]++;
-      slots_[at] = static_cast<int32_t>(row) * op.used + slot;
-      slot_rows_[at] = static_cast<int32_t>(row);
+      const int32_t at = space_.expert_first[ids_of(row)[slot]]++;
+      space_.slots[at] = static_cast<int32_t>(row) * op.used + slot;
+      space_.slot_rows[at] = static_cast<int32_t>(row);
     }
   }
-  std::memmove(expert_first_ + 1, expert_first_, experts * sizeof(int32_t));
-  expert_first_[0] = 0;
+  std::memmove(space_.expert_first + 1, space_.expert_first, experts * sizeof(int32_t));
+  space_.expert_first[0] = 0;
 }
 
 void CpuExecutor::run_op(const MoeGateUpOp &op, Lane &lane) {
   const int64_t total = op.up.rows;
   const Inputs in = prepare(lane, {&op.gate, &op.up}, buffer(op.in), rows(), op.up.cols);
-  const int64_t unit = unit_rows(total * n_active_, rows()), per_expert = (total + unit - 1) / unit;
+  const int64_t unit = unit_rows(total * n_active_), per_expert = (total + unit - 1) / unit;
   for (int64_t u = team_.take(); u < n_active_ * per_expert; u = team_.take()) {
-    const int32_t expert = active_[u / per_expert];
+    const int32_t expert = space_.active[u / per_expert];
     const int64_t first = u % per_expert * unit, count = first + unit < total ? unit : total - first;
-    const int32_t at = expert_first_[expert], n = expert_first_[expert + 1] - at;
-    multiply(lane, op.gate, expert, first, count, in, slot_rows_ + at, n, lane.tile, kTileCols);
-    multiply(lane, op.up, expert, first, count, in, slot_rows_ + at, n, lane.tile2, kTileCols);
+    const int32_t at = space_.expert_first[expert], n = space_.expert_first[expert + 1] - at;
+    multiply(lane, op.gate, expert, first, count, in, space_.slot_rows + at, n, lane.tile, kTileCols);
+    multiply(lane, op.up, expert, first, count, in, space_.slot_rows + at, n, lane.tile2, kTileCols);
     for (int32_t i = 0; i < n; ++i) {
-      float *out = buffer(op.out) + slots_[at + i] * total + first;
+      float *out = buffer(op.out) + space_.slots[at + i] * total + first;
       kernels_.activate(op.act, lane.tile + i * kTileCols, lane.tile2 + i * kTileCols, out, count);
     }
   }
@@ -90,19 +90,19 @@ void CpuExecutor::run_op(const MoeDownOp &op, Lane &lane) {
   const int64_t total = op.down.rows;
   const Inputs in = prepare(lane, {&op.down}, buffer(op.in), rows() * op.used, op.down.cols);
   float *scratch = buffer(op.scratch), *x = buffer(op.x);
-  const int64_t unit = unit_rows(total * n_active_, rows()), per_expert = (total + unit - 1) / unit;
+  const int64_t unit = unit_rows(total * n_active_), per_expert = (total + unit - 1) / unit;
   for (int64_t u = team_.take(); u < n_active_ * per_expert; u = team_.take()) {
-    const int32_t expert = active_[u / per_expert];
+    const int32_t expert = space_.active[u / per_expert];
     const int64_t first = u % per_expert * unit, count = first + unit < total ? unit : total - first;
-    const int32_t at = expert_first_[expert], n = expert_first_[expert + 1] - at;
-    multiply(lane, op.down, expert, first, count, in, slots_ + at, n, lane.tile, kTileCols);
+    const int32_t at = space_.expert_first[expert], n = space_.expert_first[expert + 1] - at;
+    multiply(lane, op.down, expert, first, count, in, space_.slots + at, n, lane.tile, kTileCols);
     for (int32_t i = 0; i < n; ++i) {
-      std::memcpy(scratch + slots_[at + i] * total + first, lane.tile + i * kTileCols,
+      std::memcpy(scratch + space_.slots[at + i] * total + first, lane.tile + i * kTileCols,
                   static_cast<size_t>(count) * sizeof(float));
     }
   }
   team_.barrier();
-  for (int64_t row = lane.thread; row < rows(); row += team_.size()) {
+  for (int64_t row = lane.thread; row < rows(); row += team_.active()) {
     const float *weights = buffer(op.route) + row * 2 * op.used + op.used;
     float *sum = scratch + row * op.used * total;  // the first slot's place
     for (int64_t i = 0; i < total; ++i) sum[i] *= weights[0];

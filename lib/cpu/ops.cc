@@ -10,7 +10,7 @@ namespace rz::cpu {
 void CpuExecutor::run_op(const EmbedOp &op, Lane &lane) {
   const int64_t hidden = op.table.cols;
   float *out = buffer(op.out);
-  for (int64_t row = lane.thread; row < rows(); row += team_.size()) {
+  for (int64_t row = lane.thread; row < rows(); row += team_.active()) {
     const auto token = static_cast<uint64_t>(batch_->tokens[static_cast<size_t>(row)]);
     float *x = out + row * hidden;
     traits(op.table.type).decode(op.table.data + token * op.table.row_bytes(), x, hidden);
@@ -28,7 +28,7 @@ void CpuExecutor::run_op(const EmbedOp &op, Lane &lane) {
 
 void CpuExecutor::run_op(const NormOp &op, Lane &lane) {
   const int64_t n = width(op.in);
-  for (int64_t row = lane.thread; row < rows(); row += team_.size()) {
+  for (int64_t row = lane.thread; row < rows(); row += team_.active()) {
     kernels_.norm(op.norm, buffer(op.in) + row * n, buffer(op.out) + row * n, n);
   }
 }
@@ -37,8 +37,8 @@ void CpuExecutor::run_op(const QkvOp &op, Lane &lane) {
   const int64_t n = rows();
   const Inputs in = prepare(lane, {&op.wq, &op.wk, &op.wv}, buffer(op.in), n, op.wq.cols);
   const Matrix *matrices[3] = {&op.wq, &op.wk, &op.wv};
-  float *outs[3] = {buffer(op.q), keys_, values_};
-  const int64_t unit = unit_rows(op.wq.rows + op.wk.rows + op.wv.rows, n);
+  float *outs[3] = {buffer(op.q), space_.keys, space_.values};
+  const int64_t unit = unit_rows(op.wq.rows + op.wk.rows + op.wv.rows);
   int64_t done = 0;  // units of the matrices before this one
   int64_t u = team_.take();
   for (int m = 0; m < 3; ++m) {
@@ -50,16 +50,17 @@ void CpuExecutor::run_op(const QkvOp &op, Lane &lane) {
     done += units;
   }
   team_.barrier();
-  for (int64_t row = lane.thread; row < n; row += team_.size()) append_row(op, row);
+  for (int64_t row = lane.thread; row < n; row += team_.active()) append_row(op, row);
 }
 
 // Bias, norm and rotation of one row's q, k and v; k and v go to their page.
 void CpuExecutor::append_row(const QkvOp &op, int64_t row) {
-  float *q = buffer(op.q) + row * op.wq.rows, *k = keys_ + row * op.wk.rows, *v = values_ + row * op.wv.rows;
+  float *q = buffer(op.q) + row * op.wq.rows, *k = space_.keys + row * op.wk.rows,
+        *v = space_.values + row * op.wv.rows;
   if (op.bq) kernels_.add(q, op.bq.data, 1, op.bq.size);
   if (op.bk) kernels_.add(k, op.bk.data, 1, op.bk.size);
   if (op.bv) kernels_.add(v, op.bv.data, 1, op.bv.size);
-  const float *angles = rope_ + row * rope_width_;
+  const float *angles = space_.rope + row * space_.rope_width;
   int64_t pairs = 0;
   for (int32_t i = 0; i <= op.rope; ++i) {
     angles += 2 * pairs;
@@ -98,7 +99,7 @@ void CpuExecutor::run_op(const MatmulAddOp &op, Lane &lane) {
   const int64_t n = rows(), total = op.w.rows;
   const Inputs in = prepare(lane, {&op.w}, buffer(op.in), n, op.w.cols);
   float *x = buffer(op.x);
-  const int64_t unit = unit_rows(total, n);
+  const int64_t unit = unit_rows(total);
   for (int64_t first = team_.take() * unit; first < total; first = team_.take() * unit) {
     const int64_t count = first + unit < total ? unit : total - first;
     multiply(lane, op.w, 0, first, count, in, nullptr, n, lane.tile, kTileCols);
@@ -116,7 +117,7 @@ void CpuExecutor::run_op(const MatmulAddOp &op, Lane &lane) {
   }
   if (!op.post_norm) return;
   team_.barrier();
-  for (int64_t row = lane.thread; row < n; row += team_.size()) {
+  for (int64_t row = lane.thread; row < n; row += team_.active()) {
     add_normed(op.post_norm, buffer(op.scratch) + row * total, x + row * total, 1, total);
   }
 }
@@ -124,7 +125,7 @@ void CpuExecutor::run_op(const MatmulAddOp &op, Lane &lane) {
 void CpuExecutor::run_op(const GateUpOp &op, Lane &lane) {
   const int64_t n = rows(), total = op.up.rows;
   const Inputs in = prepare(lane, {&op.gate, &op.up}, buffer(op.in), n, op.up.cols);
-  const int64_t unit = unit_rows(total, n);
+  const int64_t unit = unit_rows(total);
   for (int64_t first = team_.take() * unit; first < total; first = team_.take() * unit) {
     const int64_t count = first + unit < total ? unit : total - first;
     multiply(lane, op.up, 0, first, count, in, nullptr, n, lane.tile, kTileCols);
@@ -143,13 +144,13 @@ void CpuExecutor::run_op(const HeadOp &op, Lane &lane) {
   const auto n = static_cast<int64_t>(batch_->logit_rows.size());
   if (n == 0) return;
   const int64_t hidden = op.w.cols, total = op.w.rows;
-  for (int64_t i = lane.thread; i < n; i += team_.size()) {
+  for (int64_t i = lane.thread; i < n; i += team_.active()) {
     const int64_t row = batch_->logit_rows[static_cast<size_t>(i)];
-    kernels_.norm(op.norm, buffer(op.in) + row * hidden, head_rows_ + i * hidden, hidden);
+    kernels_.norm(op.norm, buffer(op.in) + row * hidden, space_.head_rows + i * hidden, hidden);
   }
   team_.barrier();
-  const Inputs in = prepare(lane, {&op.w}, head_rows_, n, hidden);
-  const int64_t unit = unit_rows(total, n);
+  const Inputs in = prepare(lane, {&op.w}, space_.head_rows, n, hidden);
+  const int64_t unit = unit_rows(total);
   for (int64_t first = team_.take() * unit; first < total; first = team_.take() * unit) {
     const int64_t count = first + unit < total ? unit : total - first;
     float *logits = batch_->logits + first;
@@ -168,7 +169,7 @@ void CpuExecutor::run_op(const HeadOp &op, Lane &lane) {
 void CpuExecutor::run_op(const PoolOp &op, Lane &lane) {
   const int64_t hidden = width(op.in);
   const auto n = static_cast<int64_t>(batch_->hidden_rows.size());
-  for (int64_t i = lane.thread; i < n; i += team_.size()) {
+  for (int64_t i = lane.thread; i < n; i += team_.active()) {
     const int64_t row = batch_->hidden_rows[static_cast<size_t>(i)];
     kernels_.norm(op.norm, buffer(op.in) + row * hidden, batch_->hidden + i * hidden, hidden);
   }

@@ -1,14 +1,14 @@
-// Sizes and carves the executor's memory, once, from the largest op of each kind: a step allocates nothing.
+#include "cpu/workspace.h"
+
 #include <algorithm>
 
 #include "base/error.h"
-#include "cpu/executor.h"
 
 namespace rz::cpu {
 
 namespace {
 
-// Hands out aligned pieces of a block; with no block yet, only adds up their sizes.
+// Hands out aligned pieces of a block; without a block, only adds up their sizes.
 struct Carver {
   std::byte *base;
   uint64_t used = 0;
@@ -25,92 +25,101 @@ constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * t
 
 }  // namespace
 
-void CpuExecutor::size_workspaces() {
-  const int64_t max_rows = options_.max_rows;
+Workspace::Workspace(const Plan &plan, const Kernels &kernels, const ExecutorOptions &options,
+                     int32_t threads, bool allocate) {
+  measure(plan, kernels, options);
+  const uint64_t shared = carve_shared(nullptr, plan, options),
+                 own = carve_lanes(nullptr, plan, options, threads);
+  bytes_ = shared + own;
+  if (!allocate) return;
+  shared_ = Memory(shared);
+  private_ = Memory(own);
+  carve_shared(shared_.data(), plan, options);
+  carve_lanes(private_.data(), plan, options, threads);
+}
+
+void Workspace::measure(const Plan &plan, const Kernels &kernels, const ExecutorOptions &options) {
+  const int64_t max_rows = options.max_rows;
   const auto input = [&](const Matrix &w, int64_t n) {
     if (!w) return;
-    if (!kernels_.matmul[static_cast<int>(w.type)].few) {
+    const MatmulKernels &matmul = kernels.matmul[static_cast<int>(w.type)];
+    if (!matmul.few) {
       fail(Status::Unsupported, "%s: no kernel for %s weights", std::string(w.name).c_str(),
            traits(w.type).name);
     }
-    max_cols_ = std::max(max_cols_, w.cols);
-    if (kind_of(w) != ActKind::Float)
-      max_input_values_ = std::max(max_input_values_, n * round_up(w.cols, 64));
+    if (matmul.activations != ActKind::Float)
+      input_values_ = std::max(input_values_, n * round_up(w.cols, 64));
   };
-  const int64_t chunks = (options_.pages + kChunkPages - 1) / kChunkPages;
-  for (const Op &op : plan_.ops) {
+  const int64_t chunks = (options.pages + kChunkPages - 1) / kChunkPages;
+  for (const Op &op : plan.ops) {
     if (const auto *o = std::get_if<QkvOp>(&op)) {
       for (const Matrix *w : {&o->wq, &o->wk, &o->wv}) input(*w, max_rows);
-      max_kv_width_ = std::max({max_kv_width_, o->wk.rows, o->wv.rows});
+      kv_width_ = std::max({kv_width_, o->wk.rows, o->wv.rows});
     } else if (const auto *o = std::get_if<AttnOp>(&op)) {
-      const int64_t state = kStateHeader + round_up(o->value_dim, 16),
-                    queries = kBlockRows * (o->heads / o->kv_heads);
-      max_queries_ = std::max(max_queries_, queries);
-      max_states_ = std::max(max_states_, 2 * queries * state);
-      max_split_states_ = std::max(max_split_states_, chunks * kSplitRows * o->heads * state);
+      const int64_t state = state_floats(o->value_dim), queries = kBlockRows * (o->heads / o->kv_heads);
+      queries_ = std::max(queries_, queries);
+      states_ = std::max(states_, 2 * queries * state);
+      split_floats_ = std::max(split_floats_, chunks * kSplitRows * o->heads * state);
     } else if (const auto *o = std::get_if<MatmulAddOp>(&op)) {
       input(o->w, max_rows);
     } else if (const auto *o = std::get_if<GateUpOp>(&op)) {
       for (const Matrix *w : {&o->gate, &o->up}) input(*w, max_rows);
     } else if (const auto *o = std::get_if<RouteOp>(&op)) {
       input(o->w, max_rows);
-      max_experts_ = std::max(max_experts_, o->w.rows);
-      max_slots_ = std::max(max_slots_, max_rows * o->used);
+      experts_ = std::max(experts_, o->w.rows);
+      slots_per_batch_ = std::max(slots_per_batch_, max_rows * o->used);
     } else if (const auto *o = std::get_if<MoeGateUpOp>(&op)) {
       for (const Matrix *w : {&o->gate, &o->up}) input(*w, max_rows);
     } else if (const auto *o = std::get_if<MoeDownOp>(&op)) {
       input(o->down, max_rows * o->used);
     } else if (const auto *o = std::get_if<HeadOp>(&op)) {
-      input(o->w, options_.max_logit_rows);
+      input(o->w, options.max_logit_rows);
     }
   }
-  for (const Rope &rope : plan_.ropes) rope_width_ += 2 * static_cast<int64_t>(rope.frequencies.size());
+  for (const Rope &one : plan.ropes) rope_width += 2 * static_cast<int64_t>(one.frequencies.size());
+}
 
-  Carver shared{nullptr};
-  for (int pass = 0; pass < 2; ++pass) {
-    for (Activations *a : {&shared_blocks_, &shared_super_}) {
-      a->codes = shared.take<int8_t>(max_input_values_);
-      a->scales = shared.take<float>(max_input_values_ / 32);
-      a->sums = shared.take<int16_t>(max_input_values_ / 16);
-    }
-    rope_ = shared.take<float>(max_rows * rope_width_);
-    keys_ = shared.take<float>(max_rows * max_kv_width_);
-    values_ = shared.take<float>(max_rows * max_kv_width_);
-    head_rows_ = shared.take<float>(options_.max_logit_rows * static_cast<int64_t>(plan_.hidden));
-    router_ = shared.take<float>(max_rows * max_experts_);
-    split_states_ = shared.take<float>(max_split_states_);
-    slots_ = shared.take<int32_t>(max_slots_);
-    slot_rows_ = shared.take<int32_t>(max_slots_);
-    expert_first_ = shared.take<int32_t>(max_experts_ + 1);
-    active_ = shared.take<int32_t>(max_experts_);
-    if (pass == 0) {
-      shared_ = Memory(shared.used);
-      shared = {shared_.data()};
-    }
+uint64_t Workspace::carve_shared(std::byte *base, const Plan &plan, const ExecutorOptions &options) {
+  const int64_t max_rows = options.max_rows;
+  Carver carver{base};
+  buffers = carver.take<float>(plan.floats_per_row * max_rows);
+  for (Activations *a : {&blocks, &super}) {
+    a->codes = carver.take<int8_t>(input_values_);
+    a->scales = carver.take<float>(input_values_ / 32);
+    a->sums = carver.take<int16_t>(input_values_ / 16);
   }
+  rope = carver.take<float>(max_rows * rope_width);
+  keys = carver.take<float>(max_rows * kv_width_);
+  values = carver.take<float>(max_rows * kv_width_);
+  head_rows = carver.take<float>(options.max_logit_rows * static_cast<int64_t>(plan.hidden));
+  router = carver.take<float>(max_rows * experts_);
+  split_states = carver.take<float>(split_floats_);
+  slots = carver.take<int32_t>(slots_per_batch_);
+  slot_rows = carver.take<int32_t>(slots_per_batch_);
+  expert_first = carver.take<int32_t>(experts_ + 1);
+  active = carver.take<int32_t>(experts_);
+  return carver.used;
+}
 
-  Carver own{nullptr};
-  for (int pass = 0; pass < 2; ++pass) {
-    for (int32_t thread = 0; thread < team_.size(); ++thread) {
-      Lane lane;
-      lane.thread = thread;
-      lane.codes = own.take<int8_t>(2 * kPrivateValues);
-      lane.scales = own.take<float>(2 * kPrivateValues / 32);
-      lane.sums = own.take<int16_t>(2 * kPrivateValues / 16);
-      lane.work = own.take<std::byte>(
-          static_cast<int64_t>(matmul_work_bytes(std::max<int64_t>(max_rows, options_.max_logit_rows))));
-      lane.tile = own.take<float>(std::max(max_rows * kTileCols, static_cast<int64_t>(plan_.hidden)));
-      lane.tile2 = own.take<float>(max_rows * kTileCols);
-      lane.states = own.take<float>(max_states_);
-      lane.queries = own.take<AttnQuery>(max_queries_);
-      if (pass == 1) lanes_.push_back(lane);
-    }
-    if (pass == 0) {
-      private_ = Memory(own.used);
-      own = {private_.data()};
-    }
+uint64_t Workspace::carve_lanes(std::byte *base, const Plan &plan, const ExecutorOptions &options,
+                                int32_t threads) {
+  const int64_t max_rows = std::max(options.max_rows, options.max_logit_rows);
+  Carver carver{base};
+  lanes.clear();
+  for (int32_t thread = 0; thread < threads; ++thread) {
+    Lane lane;
+    lane.thread = thread;
+    lane.codes = carver.take<int8_t>(2 * kPrivateValues);
+    lane.scales = carver.take<float>(2 * kPrivateValues / 32);
+    lane.sums = carver.take<int16_t>(2 * kPrivateValues / 16);
+    lane.work = carver.take<std::byte>(static_cast<int64_t>(matmul_work_bytes(max_rows)));
+    lane.tile = carver.take<float>(std::max(max_rows * kTileCols, static_cast<int64_t>(plan.hidden)));
+    lane.tile2 = carver.take<float>(max_rows * kTileCols);
+    lane.states = carver.take<float>(states_);
+    lane.queries = carver.take<AttnQuery>(queries_);
+    lanes.push_back(lane);
   }
-  compute_bytes_ = arena_.size_bytes() + shared_.size_bytes() + private_.size_bytes();
+  return carver.used;
 }
 
 }  // namespace rz::cpu

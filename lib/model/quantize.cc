@@ -38,7 +38,8 @@ struct Stretch {
 
   void run() {
     failures.assign((n + kChunk - 1) / kChunk, nullptr);
-    team.run([](void *self, int32_t) { static_cast<Stretch *>(self)->work(); }, this);
+    team.run(
+        ThreadTeam::Members::All, [](void *self, int32_t) { static_cast<Stretch *>(self)->work(); }, this);
     for (const std::exception_ptr &failure : failures) {
       if (failure) std::rethrow_exception(failure);
     }

@@ -215,7 +215,6 @@ struct FormatIQ4_XS {
 };
 
 // ---- float formats: 16 weights at a time
-// ----------------------------------------------------------------------
 struct FormatF32 {
   using Weight = float;
   static RZ_INLINE Floats load16(const Weight *p) { return load(p); }

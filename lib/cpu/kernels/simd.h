@@ -25,7 +25,6 @@
 namespace rz::cpu::RZ_ISA {
 
 // ---- what follows from the words above, the same for every set
-// ------------------------------------------------
 
 RZ_INLINE Floats load_some(const float *p, int64_t n) {  // lanes past n are 0
   if (n >= 16) return load(p);

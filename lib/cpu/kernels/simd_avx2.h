@@ -34,7 +34,6 @@ RZ_INLINE __m128i load16(const void *p) { return _mm_loadu_si128(static_cast<con
 RZ_INLINE __m256i load_bytes(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
 
 // ---- floats
-// ---------------------------------------------------------------------------------------------------
 RZ_INLINE Floats zeros() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
 RZ_INLINE Floats splat(float x) { return {_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
 RZ_INLINE Floats load(const float *p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
@@ -121,7 +120,6 @@ RZ_INLINE Floats load_halves(const std::byte *const *rows, uint64_t offset) {
 }
 
 // ---- ints
-// -----------------------------------------------------------------------------------------------------
 RZ_INLINE Ints int_zeros() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
 RZ_INLINE Ints splat_int(int32_t x) { return {_mm256_set1_epi32(x), _mm256_set1_epi32(x)}; }
 RZ_INLINE Ints load_ints(const int32_t *p) { return {load_bytes(p), load_bytes(p + 8)}; }
@@ -160,7 +158,6 @@ RZ_INLINE Ints sum_of_rows(const Ints *v) {
 }
 
 // ---- shorts
-// ---------------------------------------------------------------------------------------------------
 RZ_INLINE Shorts16 load_shorts(const int16_t *p) { return load_bytes(p); }
 RZ_INLINE void store_shorts(int16_t *p, Shorts16 v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
@@ -205,7 +202,6 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 v, const int16_t *x) {
 }
 
 // ---- bytes
-// ----------------------------------------------------------------------------------------------------
 RZ_INLINE Bytes32 load_bytes32(const void *p) { return load_bytes(p); }
 RZ_INLINE Bytes64 load_bytes64(const void *p) {
   return {load_bytes(p), load_bytes(static_cast<const uint8_t *>(p) + 32)};
@@ -240,7 +236,6 @@ RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
 RZ_INLINE Bytes64 bias_signed(Bytes64 v) { return v; }
 
 // ---- dot products of codes and activations
-// --------------------------------------------------------------------
 template <bool Signed>
 RZ_INLINE __m256i pairs_of(__m256i codes, __m256i x) {  // 16 sums of two products, |sum| <= 2 * 128 * 127
   if constexpr (Signed) return _mm256_maddubs_epi16(_mm256_abs_epi8(codes), _mm256_sign_epi8(x, codes));

@@ -29,7 +29,6 @@ constexpr int kQueryTile = 8;    // attention: queries that share a load of keys
 constexpr int kSignedZero = 128;
 
 // ---- floats
-// ---------------------------------------------------------------------------------------------------
 RZ_INLINE Floats zeros() { return _mm512_setzero_ps(); }
 RZ_INLINE Floats splat(float x) { return _mm512_set1_ps(x); }
 RZ_INLINE Floats load(const float *p) { return _mm512_loadu_ps(p); }
@@ -103,7 +102,6 @@ RZ_INLINE Floats load_halves(const std::byte *const *rows, uint64_t offset) {
 }
 
 // ---- ints
-// -----------------------------------------------------------------------------------------------------
 RZ_INLINE Ints int_zeros() { return _mm512_setzero_si512(); }
 RZ_INLINE Ints splat_int(int32_t x) { return _mm512_set1_epi32(x); }
 RZ_INLINE Ints load_ints(const int32_t *p) { return _mm512_loadu_si512(p); }
@@ -140,7 +138,6 @@ RZ_INLINE Ints sum_of_rows(const Ints *v) {
 }
 
 // ---- shorts
-// ---------------------------------------------------------------------------------------------------
 RZ_INLINE Shorts16 load_shorts(const int16_t *p) {
   return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
 }
@@ -190,7 +187,6 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
 }
 
 // ---- bytes
-// ----------------------------------------------------------------------------------------------------
 RZ_INLINE Bytes32 load_bytes32(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
 RZ_INLINE Bytes64 load_bytes64(const void *p) { return _mm512_loadu_si512(p); }
 RZ_INLINE void store_bytes64(void *p, Bytes64 v) { _mm512_storeu_si512(p, v); }

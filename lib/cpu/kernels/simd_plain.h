@@ -37,7 +37,6 @@ constexpr int kSignedZero = 0;
   return r
 
 // ---- floats
-// ---------------------------------------------------------------------------------------------------
 RZ_INLINE Floats splat(float x) { RZ_LANES(Floats, 16, x); }
 RZ_INLINE Floats zeros() { return splat(0); }
 RZ_INLINE Floats load(const float *p) { RZ_LANES(Floats, 16, p[i]); }
@@ -145,7 +144,6 @@ RZ_INLINE Floats load_halves(const std::byte *const *rows, uint64_t offset) {
 }
 
 // ---- ints
-// -----------------------------------------------------------------------------------------------------
 RZ_INLINE Ints splat_int(int32_t x) { RZ_LANES(Ints, 16, x); }
 RZ_INLINE Ints int_zeros() { return splat_int(0); }
 RZ_INLINE Ints load_ints(const int32_t *p) { RZ_LANES(Ints, 16, p[i]); }
@@ -175,7 +173,6 @@ RZ_INLINE Ints sum_of_rows(const Ints *rows) {
 }
 
 // ---- shorts
-// ---------------------------------------------------------------------------------------------------
 RZ_INLINE Shorts16 load_shorts(const int16_t *p) { RZ_LANES(Shorts16, 16, p[i]); }
 RZ_INLINE void store_shorts(int16_t *p, Shorts16 a) {
   for (int i = 0; i < 16; ++i) p[i] = a.v[i];
@@ -213,7 +210,6 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
 }
 
 // ---- bytes
-// ----------------------------------------------------------------------------------------------------
 RZ_INLINE Bytes32 load_bytes32(const void *p) {
   Bytes32 r;
   std::memcpy(r.v, p, sizeof r.v);
@@ -252,7 +248,6 @@ RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
 RZ_INLINE Bytes64 bias_signed(Bytes64 a) { return a; }
 
 // ---- dot products of codes and activations
-// --------------------------------------------------------------------
 template <bool Signed>
 RZ_INLINE int32_t product(uint8_t code, uint8_t x) {
   return (Signed ? static_cast<int32_t>(static_cast<int8_t>(code)) : static_cast<int32_t>(code)) *
