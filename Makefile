@@ -146,11 +146,11 @@ $(BUILD)/c/%: $(BUILD)/test/c/%.o $(BUILD)/librz.so
 
 test: test-programs  ## everything: rooms, C programs, installing; ends with "N passed, N failed, N skipped"
 	@test/run.sh $(BUILD) $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
-test-c: all $(C_TESTS) $(STATIC_TESTS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
+test-c: all $(BUILD)/rz-synth $(C_TESTS) $(STATIC_TESTS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
 	@test/run.sh $(BUILD) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
 test-rooms: $(TEST_ROOMS:%=$(BUILD)/test-%)
 	@$(RUN_UNDER) test/run.sh $(BUILD) $^
-test-programs: all $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS)
+test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS)
 
 # Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all

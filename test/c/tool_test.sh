@@ -1,0 +1,68 @@
+#!/bin/sh
+# The command-line tool does what its help says: each command once, on the story model, and Ctrl-C.
+set -u
+build=$1
+rz=$build/rz
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+wrong() { echo "$1"; exit 1; }
+
+# Help: of the tool, and of each command it lists; an unknown command or option is named.
+$rz help >"$work/help" || wrong "rz help failed"
+for command in run bench info tokenize perplexity quantize; do
+  grep -q "^  $command " "$work/help" || wrong "rz help does not list $command"
+  $rz help $command | grep -q "^usage: rz $command" || wrong "rz help $command has no usage"
+done
+$rz nonsense 2>&1 | grep -q nonsense || wrong "an unknown command is not named"
+$rz run --nonsense 2>&1 | grep -q nonsense || wrong "an unknown option is not named"
+$rz run -n many 2>&1 | grep -q "not understood" || wrong "a bad value is not refused"
+
+# run: the same seed gives the same text, another one another text; greedy needs none; the last line has the figures.
+tell() { $rz run -p "Once upon a time" -n 40 --ignore-eos "$@" 2>"$work/last"; }
+one=$(tell --seed 3) && again=$(tell --seed 3) && other=$(tell --seed 4) || wrong "rz run failed: $(cat "$work/last")"
+[ "$one" = "$again" ] || wrong "seed 3 gave two texts"
+[ "$one" != "$other" ] || wrong "seeds 3 and 4 gave one text"
+case $one in "Once upon a time"*) ;; *) wrong "the prompt is not repeated: $one" ;; esac
+grep -q 'prompt [0-9]* tokens, [0-9.]* tok/s | written 40, [0-9.]* tok/s | first after [0-9.]* ms' "$work/last" ||
+  wrong "the last line has no figures: $(cat "$work/last")"
+echo "Once upon a time" | $rz run -n 5 -q >/dev/null || wrong "rz run does not read standard input"
+$rz run -p Once -n 5 --json | grep -c '"token"' | grep -qx 5 || wrong "rz run --json has not one line a token"
+$rz run no-such-file.gguf -p Once 2>&1 | grep -q "no-such-file.gguf" || wrong "a missing model is not named"
+
+# tokenize, and back.
+ids=$($rz tokenize --ids --no-bos "The old king smiled.") || wrong "rz tokenize failed"
+[ "$(echo "$ids" | $rz tokenize --decode)" = "The old king smiled." ] || wrong "tokenize --decode is not the way back"
+[ "$($rz tokenize --count --no-bos "The old king smiled.")" = "$(echo "$ids" | wc -w)" ] || wrong "--count differs"
+
+# bench: csv rows begin with test and speed; json and md come too.
+$rz bench -p 16,32 -n 8 -d 0,16 -b 1,2 -r 2 -o csv >"$work/csv" || wrong "rz bench failed"
+[ "$(wc -l <"$work/csv")" = 8 ] || wrong "expected 8 csv rows, found: $(cat "$work/csv")"
+head -n 1 "$work/csv" | grep -qE '^pp16,[0-9.]+,' || wrong "a csv row does not begin with pp16 and its speed"
+[ "$(grep -cE '^tg8,[0-9.]+,[0-9.]+,16,2,' "$work/csv")" = 1 ] || wrong "no row of two timelines at depth 16"
+$rz bench -p 16 -n 0 -r 1 -o json | grep -q '"test":"pp16"' || wrong "no json"
+$rz bench -p 0 -n 4 -r 1 | grep -q '^| tg4 ' || wrong "no table"
+
+# info, quantize, perplexity.
+$rz info | grep -q 'architecture *llama' || wrong "rz info has no architecture"
+$rz info --json | grep -q '"architecture":"llama"' || wrong "rz info --json has no architecture"
+$rz quantize examples/models/stories.gguf "$work/q.gguf" Q4_0 >/dev/null || wrong "rz quantize failed"
+$rz info "$work/q.gguf" | grep -q 'Q4_0' || wrong "the quantized file is not Q4_0"
+$rz quantize examples/models/stories.gguf "$work/bad.gguf" Q99 2>/dev/null && wrong "scheme Q99 was accepted"
+[ ! -e "$work/bad.gguf" ] || wrong "a failed quantize left a file"
+tell --seed 5 -n 200 >"$work/story"
+$rz perplexity "$work/story" >"$work/ppl" || wrong "rz perplexity failed"
+grep -q '^perplexity [0-9.]* +- ' "$work/ppl" || wrong "no perplexity: $(cat "$work/ppl")"
+
+# Ctrl-C ends a generation with its last line; the tool ends with 130.
+$rz run -p Once -n 0 --ignore-eos >/dev/null 2>"$work/last" &
+pid=$!
+sleep 0.3
+kill -INT $pid 2>/dev/null
+wait $pid
+status=$?
+if [ $status = 130 ]; then
+  grep -q cancelled "$work/last" || wrong "Ctrl-C left no last line: $(cat "$work/last")"
+elif [ $status != 0 ]; then
+  wrong "after Ctrl-C: status $status"
+fi
+exit 0
