@@ -2,7 +2,7 @@
 // bits alone, in a batch, in chunks of any size, after a rewind, with any number of threads.
 #include <gtest/gtest.h>
 
-#include "cpu/kernel_sets.h"
+#include "support/kernel_sets.h"
 #include "cpu/timeline.h"
 #include "support/reference.h"
 #include "support/shared_data.h"

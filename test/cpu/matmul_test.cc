@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "cpu/kernel_sets.h"
+#include "support/kernel_sets.h"
 
 namespace rz::cpu {
 namespace {

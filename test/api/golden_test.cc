@@ -1,0 +1,100 @@
+// Logits by the C API against those of another implementation and of double precision, where the shared data
+// is there. What the files are and the bounds: ../shared/data/golden/README.md.
+#include <fstream>
+
+#include "api/host.h"
+#include "support/kernel_sets.h"
+#include "support/reference.h"
+#include "support/shared_data.h"
+
+namespace rz::test {
+namespace {
+
+struct Golden {
+  const char *name;
+  double logits_bound;     // relative error against llama.cpp's logits
+  double exact_error = 0;  // llama.cpp's own against double precision; 0 = no such file
+};
+
+constexpr Golden kGolden[] = {
+    {"llama", 5e-3, 9.5e-4},
+    {"llama-f32", 5e-3, 7.4e-4},
+    {"llama-mha-hd32", 5e-3, 7.4e-4},
+    {"llama-bf16", 5e-3, 4.6e-3},
+    {"llama-q8_0", 3e-2, 1.58e-2},
+    {"llama-q6_k", 3e-2, 2.28e-2},
+    {"llama-q5_k_m", 3e-2, 2.20e-2},
+    {"llama-q4_k_m", 3e-2, 2.13e-2},
+    {"llama-q4_0", 3e-2, 1.67e-2},
+    {"llama-q4_1", 3e-2, 1.78e-2},
+    {"llama-q5_0", 3e-2, 1.59e-2},
+    {"llama-q5_1", 3e-2, 1.70e-2},
+    {"llama-q3_k_m", 3e-2, 2.09e-2},
+    {"llama-q2_k", 3e-2, 2.38e-2},
+    {"llama-iq4_nl", 3e-2, 1.67e-2},
+    {"llama-iq4_xs", 3e-2, 2.14e-2},
+    {"llama3-ropefreqs", 5e-3},
+    {"qwen2", 5e-3},
+    {"qwen3", 5e-3},
+    {"qwen3moe", 5e-3},
+    {"gemma2", 5e-3},
+    {"gemma3", 5e-3},
+    {"phi3", 5e-3},
+    {"phi3-longrope-short", 5e-3},
+    {"phi3-longrope-long", 5e-3},
+    {"gpt2", 5e-3},
+    {"starcoder2", 5e-3},
+};
+
+// Logits of every token of a fresh timeline, (tokens, vocabulary), with the kernels named.
+std::vector<float> logits_of(const std::string &path, const std::string &kernels, const Tokens &tokens) {
+  const std::string device = "cpu:" + kernels;
+  rz_model_options options = model_options();
+  options.device = device.c_str();
+  const ModelHandle model = load(&options, path);
+  rz_model_info info = RZ_INIT(rz_model_info);
+  EXPECT_EQ(rz_model_get_info(model, &info, nullptr), RZ_OK);
+  SessionHandle session;
+  EXPECT_EQ(rz_session_open(model, nullptr, session.out(), nullptr), RZ_OK);
+  std::vector<float> logits(tokens.size() * static_cast<size_t>(info.vocabulary));
+  rz_error err = RZ_INIT(rz_error);
+  EXPECT_EQ(rz_session_eval(session, tokens.data(), tokens.size(), logits.data(), tokens.size(), &err), RZ_OK)
+      << err.message;
+  return logits;
+}
+
+double error_against(const std::filesystem::path &file, const std::vector<float> &logits) {
+  const std::vector<float> expected = read_floats(file);
+  EXPECT_EQ(expected.size(), logits.size()) << file;
+  return relative_error(logits, std::vector<double>(expected.begin(), expected.end()));
+}
+
+using Param = std::tuple<std::string, Golden>;
+class GoldenLogits : public testing::TestWithParam<Param> {};
+
+TEST_P(GoldenLogits, AreWithinTheirBounds) {
+  RZ_NEED_SHARED_DATA();
+  const auto &[kernels, golden] = GetParam();
+  const std::string base = (shared_data() / "golden" / golden.name).string();
+  std::ifstream ids(base + ".ids");
+  Tokens tokens;
+  for (int32_t id; ids >> id;) tokens.push_back(id);
+  ASSERT_EQ(tokens.size(), 24u);
+  const std::vector<float> logits = logits_of(base + ".gguf", kernels, tokens);
+  EXPECT_LE(error_against(base + ".logits.f32", logits), golden.logits_bound);
+  if (golden.exact_error != 0) {
+    EXPECT_LE(error_against(base + ".exact.f32", logits), 1.1 * golden.exact_error);
+  }
+}
+
+std::string name_of(const testing::TestParamInfo<Param> &info) {
+  std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param).name;
+  for (char &c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, GoldenLogits,
+                         testing::Combine(testing::ValuesIn(kernel_sets()), testing::ValuesIn(kGolden)),
+                         name_of);
+
+}  // namespace
+}  // namespace rz::test
