@@ -2,8 +2,8 @@
 // bits alone, in a batch, in chunks of any size, after a rewind, with any number of threads.
 #include <gtest/gtest.h>
 
-#include "support/kernel_sets.h"
 #include "cpu/timeline.h"
+#include "support/kernel_sets.h"
 #include "support/reference.h"
 #include "support/shared_data.h"
 #include "support/tiny_models.h"

@@ -88,7 +88,7 @@ TEST(Decode, NoBlocksAtAllTouchNothing) {
 }
 
 // ---- by hand
-// -------------------------------------------------------------------------------------------------- Halves:
+// Halves:
 // 0x3800 = 0.5, 0x3c00 = 1, 0x4000 = 2, 0xbc00 = -1, 0x0001 = 2^-24.
 
 TEST(DecodeByHand, FloatsAreThemselves) {

@@ -36,19 +36,37 @@ RZ_INLINE Floats add_scaled(Floats y, Ints isum, Floats d, float a) {
   return fma(to_floats(isum), mul(d, splat(a)), y);
 }
 
+// The quantized activation rows [first, first + N) of a job, from column `col` on.
+template <int N>
+struct QuantizedRows {
+  const int8_t *codes[N];
+  const float *scales[N];
+  const int16_t *sums[N];
+};
+
+template <class F>
+constexpr bool kIsSuper = sizeof(typename F::Block) > 64;
+template <class F>
+constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;  // weights of a block
+
+template <class F, int N>
+RZ_INLINE QuantizedRows<N> quantized_rows(const MatmulJob &job, int64_t first, int64_t col) {
+  constexpr int64_t kSumWidth = kIsSuper<F> ? 16 : kBlock;
+  QuantizedRows<N> x;
+  for (int i = 0; i < N; ++i) {
+    const int64_t row = x_row(job, first + i);
+    x.codes[i] = job.x.codes + row * job.x.code_stride + col;
+    x.scales[i] = job.x.scales + row * job.x.scale_stride + col / kWidth<F>;
+    x.sums[i] = job.x.sums + row * job.x.sum_stride + col / kSumWidth;
+  }
+  return x;
+}
+
 template <class F, int N>
 void few_plain(const MatmulJob &job, int64_t first_x) {
   using Block = typename F::Block;
   const int64_t blocks = job.cols / kBlock;
-  const int8_t *codes[N];
-  const float *scales[N];
-  const int16_t *sums[N];
-  for (int i = 0; i < N; ++i) {
-    const int64_t row = x_row(job, first_x + i);
-    codes[i] = job.x.codes + row * job.x.code_stride;
-    scales[i] = job.x.scales + row * job.x.scale_stride;
-    sums[i] = job.x.sums + row * job.x.sum_stride;
-  }
+  const QuantizedRows<N> x = quantized_rows<F, N>(job, first_x, 0);
   for (int64_t r0 = 0; r0 < job.rows; r0 += 16) {
     const std::byte *rows[16];
     rows_from(job, r0, rows);
@@ -61,17 +79,17 @@ void few_plain(const MatmulJob &job, int64_t first_x) {
       for (int r = 0; r < 16; ++r) {
         prefetch_next(job, rows[r], b * static_cast<int64_t>(sizeof(Block)), 2 * sizeof(Block));
         const Bytes64 c = F::codes(block_at<Block>(rows[r], b), block_at<Block>(rows[r], second));
-        for (int i = 0; i < N; ++i) p[i][r] = dot<F::kSigned>(c, load_bytes64(codes[i] + b * kBlock));
+        for (int i = 0; i < N; ++i) p[i][r] = dot<F::kSigned>(c, load_bytes64(x.codes[i] + b * kBlock));
       }
       for (int i = 0; i < N; ++i) {
         const IntHalves h = sum_halves_of_rows(p[i]);
         for (int64_t k = b; k <= second; ++k) {
-          const Ints isum = sub_ints(k == b ? h.low : h.high, splat_int(F::kZero * sums[i][k]));
+          const Ints isum = sub_ints(k == b ? h.low : h.high, splat_int(F::kZero * x.sums[i][k]));
           const uint64_t at = static_cast<uint64_t>(k) * sizeof(Block);
-          y[i] = add_scaled(y[i], isum, load_halves(rows, at + F::kD), scales[i][k]);
+          y[i] = add_scaled(y[i], isum, load_halves(rows, at + F::kD), x.scales[i][k]);
           if constexpr (F::kM != kNone) {
-            y[i] = fma(load_halves(rows, at + F::kM), splat(scales[i][k] * static_cast<float>(sums[i][k])),
-                       y[i]);
+            y[i] = fma(load_halves(rows, at + F::kM),
+                       splat(x.scales[i][k] * static_cast<float>(x.sums[i][k])), y[i]);
           }
         }
       }
@@ -84,15 +102,7 @@ template <class F, int N>
 void few_super(const MatmulJob &job, int64_t first_x) {
   using Block = typename F::Block;
   const int64_t blocks = job.cols / kSuperBlock;
-  const int8_t *codes[N];
-  const float *scales[N];
-  const int16_t *sums[N];
-  for (int i = 0; i < N; ++i) {
-    const int64_t row = x_row(job, first_x + i);
-    codes[i] = job.x.codes + row * job.x.code_stride;
-    scales[i] = job.x.scales + row * job.x.scale_stride;
-    sums[i] = job.x.sums + row * job.x.sum_stride;
-  }
+  const QuantizedRows<N> x = quantized_rows<F, N>(job, first_x, 0);
   for (int64_t r0 = 0; r0 < job.rows; r0 += 16) {
     const std::byte *rows[16];
     rows_from(job, r0, rows);
@@ -110,12 +120,12 @@ void few_super(const MatmulJob &job, int64_t first_x) {
           const Bytes64 c = F::codes(block, quarter);
           const Shorts32 pair_scales = spread(s.s, quarter);
           for (int i = 0; i < N; ++i) {
-            const Bytes64 x = load_bytes64(codes[i] + b * kSuperBlock + 64 * quarter);
-            acc[i] = dot_scaled<F::kSigned>(acc[i], c, x, pair_scales);
+            const Bytes64 values = load_bytes64(x.codes[i] + b * kSuperBlock + 64 * quarter);
+            acc[i] = dot_scaled<F::kSigned>(acc[i], c, values, pair_scales);
           }
         }
         for (int i = 0; i < N; ++i) {
-          const Shorts16 x_sums = load_shorts(sums[i] + 16 * b);
+          const Shorts16 x_sums = load_shorts(x.sums[i] + 16 * b);
           if constexpr (F::kDmin != kNone) {
             p[i][r] = acc[i];
             minima[i][r] = add_products(int_zeros(), s.m, x_sums);
@@ -126,10 +136,10 @@ void few_super(const MatmulJob &job, int64_t first_x) {
       }
       const uint64_t at = static_cast<uint64_t>(b) * sizeof(Block);
       const Floats d = load_halves(rows, at + F::kD);
-      for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(p[i]), d, scales[i][b]);
+      for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(p[i]), d, x.scales[i][b]);
       if constexpr (F::kDmin != kNone) {
         const Floats dmin = load_halves(rows, at + F::kDmin);
-        for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(minima[i]), dmin, -scales[i][b]);
+        for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(minima[i]), dmin, -x.scales[i][b]);
       }
     }
     for (int i = 0; i < N; ++i) store_some(job.y + (first_x + i) * job.y_stride + r0, y[i], job.rows - r0);
@@ -138,7 +148,7 @@ void few_super(const MatmulJob &job, int64_t first_x) {
 
 template <class F, int N>
 RZ_INLINE void few_rows_of(const MatmulJob &job, int64_t first_x) {
-  if constexpr (sizeof(typename F::Block) > 64) {
+  if constexpr (kIsSuper<F>) {
     few_super<F, N>(job, first_x);
   } else {
     few_plain<F, N>(job, first_x);

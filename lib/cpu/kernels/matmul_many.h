@@ -20,9 +20,6 @@ struct alignas(64) Panel {
 static_assert(sizeof(Panel) * 2 <= kPanelBytes);
 
 template <class F>
-constexpr bool kIsSuper = sizeof(typename F::Block) > 64;
-
-template <class F>
 void pack_plain(const std::byte *const *rows, int64_t first_block, int64_t blocks, Panel &panel) {
   using Block = typename F::Block;
   for (int64_t b = 0; b < blocks; b += 2) {
@@ -66,12 +63,9 @@ void pack_super(const std::byte *const *rows, int64_t first_block, int64_t block
   }
 }
 
-// The activation rows of a tile, moved to the panel's first column.
+// A tile's activation rows and the sums they grow in.
 template <int N>
-struct TileRows {
-  const int8_t *codes[N];
-  const float *scales[N];
-  const int16_t *sums[N];
+struct TileRows : QuantizedRows<N> {
   float *y[N];
 };
 
@@ -158,16 +152,8 @@ constexpr int kTileWeights = 16 * kTileVectors;  // weight rows of a tile
 template <class F, int N>
 void tile(const MatmulJob &job, const Panel *panels, int64_t first_col, int64_t blocks, int64_t i, float *y,
           int64_t y_stride) {
-  constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;
-  constexpr int64_t kSumWidth = kIsSuper<F> ? 16 : kBlock;
-  TileRows<N> x;
-  for (int j = 0; j < N; ++j) {
-    const int64_t row = x_row(job, i + j);
-    x.codes[j] = job.x.codes + row * job.x.code_stride + first_col;
-    x.scales[j] = job.x.scales + row * job.x.scale_stride + first_col / kWidth;
-    x.sums[j] = job.x.sums + row * job.x.sum_stride + first_col / kSumWidth;
-    x.y[j] = y + (i + j) * y_stride;
-  }
+  TileRows<N> x{quantized_rows<F, N>(job, i, first_col), {}};
+  for (int j = 0; j < N; ++j) x.y[j] = y + (i + j) * y_stride;
   if constexpr (kIsSuper<F>) {
     tile_super<F, N, kTileVectors>(panels, blocks, x);
   } else {
@@ -187,7 +173,6 @@ RZ_INLINE void tiles(const MatmulJob &job, const Panel *panels, int64_t first_co
 
 template <class F>
 void matmul_many(const MatmulJob &job) {
-  constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;
   Panel *panels = reinterpret_cast<Panel *>(job.work);
   float *spare = reinterpret_cast<float *>(job.work + kPanelBytes);  // (n, kTileWeights)
   for (int64_t r0 = 0; r0 < job.rows; r0 += kTileWeights) {
@@ -204,12 +189,12 @@ void matmul_many(const MatmulJob &job) {
       const int64_t cols = col + kPanelCols <= job.cols ? kPanelCols : job.cols - col;
       for (int v = 0; v < kTileVectors; ++v) {
         if constexpr (kIsSuper<F>) {
-          pack_super<F>(rows + 16 * v, col / kWidth, cols / kWidth, panels[v]);
+          pack_super<F>(rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         } else {
-          pack_plain<F>(rows + 16 * v, col / kWidth, cols / kWidth, panels[v]);
+          pack_plain<F>(rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         }
       }
-      tiles<F>(job, panels, col, cols / kWidth, 0, y, y_stride);
+      tiles<F>(job, panels, col, cols / kWidth<F>, 0, y, y_stride);
     }
     for (int64_t i = 0; valid < kTileWeights && i < job.n; ++i) {
       std::memcpy(job.y + i * job.y_stride + r0, spare + i * kTileWeights,

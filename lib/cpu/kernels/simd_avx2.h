@@ -4,6 +4,8 @@
 
 #include <immintrin.h>
 
+#include "cpu/kernels/simd_ymm.h"
+
 namespace rz::cpu::RZ_ISA {
 
 struct Floats {
@@ -12,11 +14,9 @@ struct Floats {
 struct Ints {
   __m256i a, b;
 };
-using Shorts16 = __m256i;
 struct Shorts32 {
   __m256i a, b;
 };
-using Bytes32 = __m256i;
 struct Bytes64 {
   __m256i a, b;
 };
@@ -29,9 +29,6 @@ constexpr int kQueryTile = 2;  // attention: queries that share a load of keys o
 // vpmaddubsw would saturate with codes past 127, so signed codes stay signed and their sign moves to the
 // activations.
 constexpr int kSignedZero = 0;
-
-RZ_INLINE __m128i load16(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }
-RZ_INLINE __m256i load_bytes(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
 
 // ---- floats
 RZ_INLINE Floats zeros() { return {_mm256_setzero_ps(), _mm256_setzero_ps()}; }
@@ -105,18 +102,10 @@ RZ_INLINE void store_int8(int8_t *p, Ints v) {
   const __m128i bytes = _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p), bytes);
 }
+
+// One half-precision number of each of 16 rows, `offset` bytes from its start.
 RZ_INLINE Floats load_halves(const std::byte *const *rows, uint64_t offset) {
-  uint16_t h[16];
-  for (int i = 0; i < 16; ++i) std::memcpy(&h[i], rows[i] + offset, sizeof h[i]);
-  __m128i a = _mm_cvtsi32_si128(h[0]), b = _mm_cvtsi32_si128(h[8]);
-  a = _mm_insert_epi16(a, h[1], 1), b = _mm_insert_epi16(b, h[9], 1);
-  a = _mm_insert_epi16(a, h[2], 2), b = _mm_insert_epi16(b, h[10], 2);
-  a = _mm_insert_epi16(a, h[3], 3), b = _mm_insert_epi16(b, h[11], 3);
-  a = _mm_insert_epi16(a, h[4], 4), b = _mm_insert_epi16(b, h[12], 4);
-  a = _mm_insert_epi16(a, h[5], 5), b = _mm_insert_epi16(b, h[13], 5);
-  a = _mm_insert_epi16(a, h[6], 6), b = _mm_insert_epi16(b, h[14], 6);
-  a = _mm_insert_epi16(a, h[7], 7), b = _mm_insert_epi16(b, h[15], 7);
-  return {_mm256_cvtph_ps(a), _mm256_cvtph_ps(b)};
+  return {_mm256_cvtph_ps(eight_halves(rows, offset)), _mm256_cvtph_ps(eight_halves(rows + 8, offset))};
 }
 
 // ---- ints
@@ -158,26 +147,7 @@ RZ_INLINE Ints sum_of_rows(const Ints *v) {
 }
 
 // ---- shorts
-RZ_INLINE Shorts16 load_shorts(const int16_t *p) { return load_bytes(p); }
-RZ_INLINE void store_shorts(int16_t *p, Shorts16 v) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
-}
 RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { return {load_bytes(p), load_bytes(p + 16)}; }
-RZ_INLINE Shorts16 widen_twice(uint64_t bytes) {
-  const __m128i b = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
-  return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(b, b));
-}
-RZ_INLINE Shorts16 widen_unsigned(const uint8_t *p) { return _mm256_cvtepu8_epi16(load16(p)); }
-RZ_INLINE Shorts16 widen_signed(const int8_t *p) { return _mm256_cvtepi8_epi16(load16(p)); }
-RZ_INLINE Shorts16 and_shorts(Shorts16 v, int16_t mask) {
-  return _mm256_and_si256(v, _mm256_set1_epi16(mask));
-}
-template <int n>
-RZ_INLINE Shorts16 shift_right_shorts(Shorts16 v) {
-  return _mm256_srli_epi16(v, n);
-}
-RZ_INLINE Shorts16 sub_shorts(Shorts16 v, int16_t x) { return _mm256_sub_epi16(v, _mm256_set1_epi16(x)); }
-RZ_INLINE Shorts16 mul_shorts(Shorts16 v, int16_t x) { return _mm256_mullo_epi16(v, _mm256_set1_epi16(x)); }
 RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
   // The quarter's four shorts in every 128-bit half, then each of them in a half of its own.
   const __m256i four = _mm256_permutevar8x32_epi32(
@@ -202,29 +172,10 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 v, const int16_t *x) {
 }
 
 // ---- bytes
-RZ_INLINE Bytes32 load_bytes32(const void *p) { return load_bytes(p); }
 RZ_INLINE Bytes64 load_bytes64(const void *p) {
   return {load_bytes(p), load_bytes(static_cast<const uint8_t *>(p) + 32)};
 }
 RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) { return {low, high}; }
-RZ_INLINE Bytes32 and_bytes(Bytes32 v, uint8_t mask) {
-  return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(mask)));
-}
-RZ_INLINE Bytes32 or_bytes(Bytes32 x, Bytes32 y) { return _mm256_or_si256(x, y); }
-RZ_INLINE Bytes32 field_right(Bytes32 v, int n, uint8_t mask) {
-  return and_bytes(_mm256_srl_epi16(v, _mm_cvtsi32_si128(n)), mask);
-}
-template <int n>
-RZ_INLINE Bytes32 shift_left_bytes(Bytes32 v) {
-  return _mm256_slli_epi16(v, n);
-}
-RZ_INLINE Bytes32 nibbles(const uint8_t *p) {
-  const __m128i q = load16(p);
-  return and_bytes(_mm256_set_m128i(_mm_srli_epi16(q, 4), q), 15);
-}
-RZ_INLINE Bytes32 lookup(const int8_t *table16, Bytes32 index) {
-  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load16(table16)), index);
-}
 RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
   const __m256i spread_bits =
       _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int32_t>(bits)),

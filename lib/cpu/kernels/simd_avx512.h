@@ -10,13 +10,13 @@
 #include <immintrin.h>
 #pragma GCC diagnostic pop
 
+#include "cpu/kernels/simd_ymm.h"
+
 namespace rz::cpu::RZ_ISA {
 
 using Floats = __m512;     // 16
 using Ints = __m512i;      // 16 x int32
-using Shorts16 = __m256i;  // 16 x int16
 using Shorts32 = __m512i;  // 32 x int16
-using Bytes32 = __m256i;
 using Bytes64 = __m512i;
 
 constexpr int kFewRows = 4;  // activation rows up to which streaming the weights beats packing them
@@ -86,19 +86,10 @@ RZ_INLINE Floats load_int8(const int8_t *p) {
 RZ_INLINE void store_int8(int8_t *p, Ints v) {  // saturated
   _mm_storeu_si128(reinterpret_cast<__m128i *>(p), _mm512_cvtsepi32_epi8(v));
 }
+
 // One half-precision number of each of 16 rows, `offset` bytes from its start.
 RZ_INLINE Floats load_halves(const std::byte *const *rows, uint64_t offset) {
-  uint16_t h[16];
-  for (int i = 0; i < 16; ++i) std::memcpy(&h[i], rows[i] + offset, sizeof h[i]);
-  __m128i a = _mm_cvtsi32_si128(h[0]), b = _mm_cvtsi32_si128(h[8]);
-  a = _mm_insert_epi16(a, h[1], 1), b = _mm_insert_epi16(b, h[9], 1);
-  a = _mm_insert_epi16(a, h[2], 2), b = _mm_insert_epi16(b, h[10], 2);
-  a = _mm_insert_epi16(a, h[3], 3), b = _mm_insert_epi16(b, h[11], 3);
-  a = _mm_insert_epi16(a, h[4], 4), b = _mm_insert_epi16(b, h[12], 4);
-  a = _mm_insert_epi16(a, h[5], 5), b = _mm_insert_epi16(b, h[13], 5);
-  a = _mm_insert_epi16(a, h[6], 6), b = _mm_insert_epi16(b, h[14], 6);
-  a = _mm_insert_epi16(a, h[7], 7), b = _mm_insert_epi16(b, h[15], 7);
-  return _mm512_cvtph_ps(_mm256_set_m128i(b, a));
+  return _mm512_cvtph_ps(_mm256_set_m128i(eight_halves(rows + 8, offset), eight_halves(rows, offset)));
 }
 
 // ---- ints
@@ -138,33 +129,7 @@ RZ_INLINE Ints sum_of_rows(const Ints *v) {
 }
 
 // ---- shorts
-RZ_INLINE Shorts16 load_shorts(const int16_t *p) {
-  return _mm256_loadu_si256(reinterpret_cast<const __m256i *>(p));
-}
-RZ_INLINE void store_shorts(int16_t *p, Shorts16 v) {
-  _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
-}
 RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { return _mm512_loadu_si512(p); }
-// 8 bytes, each twice, as 16 shorts; 16 bytes as 16 shorts.
-RZ_INLINE Shorts16 widen_twice(uint64_t bytes) {
-  const __m128i b = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
-  return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(b, b));
-}
-RZ_INLINE Shorts16 widen_unsigned(const uint8_t *p) {
-  return _mm256_cvtepu8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-}
-RZ_INLINE Shorts16 widen_signed(const int8_t *p) {
-  return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i *>(p)));
-}
-RZ_INLINE Shorts16 and_shorts(Shorts16 a, int16_t mask) {
-  return _mm256_and_si256(a, _mm256_set1_epi16(mask));
-}
-template <int n>
-RZ_INLINE Shorts16 shift_right_shorts(Shorts16 a) {
-  return _mm256_srli_epi16(a, n);
-}
-RZ_INLINE Shorts16 sub_shorts(Shorts16 a, int16_t b) { return _mm256_sub_epi16(a, _mm256_set1_epi16(b)); }
-RZ_INLINE Shorts16 mul_shorts(Shorts16 a, int16_t b) { return _mm256_mullo_epi16(a, _mm256_set1_epi16(b)); }
 // Shorts 4 quarter .. 4 quarter + 3, each eight times: the scales of 64 weights, one per pair of bytes.
 RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
   const __m512i pick = _mm512_set_epi64(0x0003000300030003, 0x0003000300030003, 0x0002000200020002,
@@ -187,32 +152,9 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
 }
 
 // ---- bytes
-RZ_INLINE Bytes32 load_bytes32(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
 RZ_INLINE Bytes64 load_bytes64(const void *p) { return _mm512_loadu_si512(p); }
-RZ_INLINE void store_bytes64(void *p, Bytes64 v) { _mm512_storeu_si512(p, v); }
 RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
-}
-RZ_INLINE Bytes32 and_bytes(Bytes32 a, uint8_t mask) {
-  return _mm256_and_si256(a, _mm256_set1_epi8(static_cast<char>(mask)));
-}
-RZ_INLINE Bytes32 or_bytes(Bytes32 a, Bytes32 b) { return _mm256_or_si256(a, b); }
-// (byte >> n) & mask and (byte & mask) << n; the mask keeps bits of neighbours out.
-RZ_INLINE Bytes32 field_right(Bytes32 a, int n, uint8_t mask) {
-  return and_bytes(_mm256_srl_epi16(a, _mm_cvtsi32_si128(n)), mask);
-}
-template <int n>
-RZ_INLINE Bytes32 shift_left_bytes(Bytes32 a) {
-  return _mm256_slli_epi16(a, n);
-}  // bits must not leave their byte
-// 16 bytes: their low nibbles, then their high nibbles.
-RZ_INLINE Bytes32 nibbles(const uint8_t *p) {
-  const __m128i q = _mm_loadu_si128(reinterpret_cast<const __m128i *>(p));
-  return and_bytes(_mm256_set_m128i(_mm_srli_epi16(q, 4), q), 15);
-}
-RZ_INLINE Bytes32 lookup(const int8_t *table16, Bytes32 index) {
-  const __m256i t = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i *>(table16)));
-  return _mm256_shuffle_epi8(t, index);
 }
 // Byte i is `value` where bit i is set, else 0.
 RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
@@ -222,8 +164,7 @@ RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
 RZ_INLINE Bytes64 bias_signed(Bytes64 a) { return _mm512_xor_si512(a, _mm512_set1_epi8(-128)); }
 
 // ---- dot products of codes and activations
-// -------------------------------------------------------------------- Signed = false: codes 0..63. Signed =
-// true: bias_signed(codes). Lane i takes bytes 4 i .. 4 i + 3.
+// Signed = false: codes 0..63. Signed = true: bias_signed(codes). Lane i takes bytes 4 i .. 4 i + 3.
 template <bool Signed>
 RZ_INLINE Ints dot(Bytes64 codes, Bytes64 x) {
   return _mm512_dpbusd_epi32(_mm512_setzero_si512(), codes, x);
