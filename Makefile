@@ -110,7 +110,7 @@ $(BUILD)/examples/%: $(BUILD)/examples/%.o $(BUILD)/librz.so
 	@echo "  ld  $@"; $(CC) -o $@ $< $(LINK_RZ)
 
 run: $(BUILD)/rz  ## a story from the model in examples/models; ARGS="-p 'One day' --seed 7" to steer it
-	@$(BUILD)/rz run $(if $(ARGS),$(ARGS),-p "Once upon a time")
+	@$(BUILD)/rz run $(if $(ARGS),$(ARGS),-p "Once upon a time" -n 0 --min-p 0.05)
 
 # ---- tests: one program a room, linked only with the floors it may know ---------------------------------------
 rooms_upto = $(if $(filter $(1),$(ROOMS)),$(shell echo $(ROOMS) | sed 's/\b$(1)\b.*/$(1)/'),$(ROOMS))
