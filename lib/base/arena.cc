@@ -22,4 +22,10 @@ Memory::~Memory() {
   if (data_) munmap(data_, size_);
 }
 
+void Memory::use_large_pages() const {
+#ifdef MADV_HUGEPAGE
+  if (data_) madvise(data_, size_, MADV_HUGEPAGE);  // a wish: nothing depends on the answer
+#endif
+}
+
 }  // namespace rz

@@ -21,6 +21,9 @@ class Memory {
     return *this;
   }
 
+  // Asks for large pages where the system has them: for memory that is walked in strides.
+  void use_large_pages() const;
+
   std::byte *data() const { return data_; }
   uint64_t size_bytes() const { return size_; }
   template <class T>

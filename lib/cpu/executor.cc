@@ -28,6 +28,7 @@ CpuExecutor::CpuExecutor(const Plan &plan, const Kernels &kernels, const Executo
       pages_(kv_.page_bytes * static_cast<uint64_t>(options.pages)),
       stop_{false, false},
       profile_(std::variant_size_v<Op>) {
+  pages_.use_large_pages();
   for (const Op &op : plan.ops) {
     weights_per_row_ += weights_of(op);
     if (const auto *o = std::get_if<AttnOp>(&op)) {
