@@ -11,7 +11,9 @@ MIMALLOC ?=
 VERSION := 1.0.0
 SONAME  := librz.so.1
 # As many jobs as cores, unless the command line says how many.
+ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
+endif
 
 all: lib examples  ## library (shared and static) and examples; the default
 

@@ -134,7 +134,7 @@ TEST(GgufWriter, RefusesWhatWouldMakeABadFile) {
 TEST(GgufWriter, TakesATensorInParts) {
   const std::filesystem::path folder = test::scratch_folder();
   const std::string text = "0123456789abcdef";
-  for (const size_t part : {1, 5, 16}) {
+  for (const size_t part : std::initializer_list<size_t>{1, 5, 16}) {
     GgufWriter writer(folder / "model.gguf");
     add(writer, "first", Type::F32, {4});
     add(writer, "second", Type::F32, {4});
