@@ -4,7 +4,7 @@
 
 #include "api/host.h"
 #include "support/kernel_sets.h"
-#include "support/reference.h"
+#include "support/relative_error.h"
 #include "support/shared_data.h"
 
 namespace rz::test {
@@ -66,7 +66,7 @@ std::vector<float> logits_of(const std::string &path, const std::string &kernels
 double error_against(const std::filesystem::path &file, const std::vector<float> &logits) {
   const std::vector<float> expected = read_floats(file);
   EXPECT_EQ(expected.size(), logits.size()) << file;
-  return relative_error(logits, std::vector<double>(expected.begin(), expected.end()));
+  return relative_error(logits, expected);
 }
 
 using Param = std::tuple<std::string, Golden>;

@@ -149,7 +149,7 @@ TEST_P(Forward, KeepsCloseToItselfWithEightBitKeysAndValues) {
                            found = Timeline(eight, 0, 4).eval(tokens);
   // Experts near a tie may be chosen otherwise, which moves a random model's row by much.
   const double bound = half.model->spec.experts != 0 ? 1e-1 : 2e-2;
-  EXPECT_LT(relative_error(found, std::vector<double>(expected.begin(), expected.end())), bound);
+  EXPECT_LT(relative_error(found, expected), bound);
   Timeline chunked(eight, 4, 4);
   EXPECT_EQ(chunked.eval(tokens, 7), found);
 }

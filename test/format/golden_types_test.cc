@@ -6,30 +6,15 @@
 
 #include "format/model_file.h"
 #include "quant/mix.h"
+#include "support/relative_error.h"
 #include "support/shared_data.h"
+#include "support/tensor_values.h"
 
 namespace rz::test {
 namespace {
 
 std::unique_ptr<ModelFile> open_golden(const std::string &name) {
   return open_model_file(open_path((shared_data() / "golden" / (name + ".gguf")).string(), true));
-}
-
-std::vector<float> weights_of(const ModelFile &file, const TensorInfo &tensor) {
-  std::vector<std::byte> bytes(tensor.size_bytes);
-  file.read(tensor, bytes.data());
-  std::vector<float> weights(tensor.elements());
-  traits(tensor.type).decode(bytes.data(), weights.data(), static_cast<int64_t>(weights.size()));
-  return weights;
-}
-
-double relative_error(const std::vector<float> &found, const std::vector<float> &expected) {
-  double error = 0, norm = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    error += std::pow(static_cast<double>(found[i]) - static_cast<double>(expected[i]), 2);
-    norm += std::pow(static_cast<double>(expected[i]), 2);
-  }
-  return std::sqrt(error / norm);
 }
 
 struct Case {

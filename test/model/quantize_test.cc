@@ -12,7 +12,9 @@
 #include "quant/mix.h"
 #include "support/error_of.h"
 #include "support/gguf_bytes.h"
+#include "support/relative_error.h"
 #include "support/shared_data.h"
+#include "support/tensor_values.h"
 #include "tiny_load.h"
 
 namespace rz::test {
@@ -40,24 +42,6 @@ std::string quantized(std::shared_ptr<const Source> source, std::string_view sch
 
 std::unique_ptr<ModelFile> open_quantized(std::shared_ptr<const Source> source, std::string_view scheme) {
   return open_model_file(open_path(quantized(std::move(source), scheme), true));
-}
-
-std::vector<float> weights_of(const ModelFile &file, const TensorInfo &tensor) {
-  std::vector<std::byte> bytes(tensor.size_bytes);
-  file.read(tensor, bytes.data());
-  std::vector<float> weights(tensor.elements());
-  traits(tensor.type).decode(bytes.data(), weights.data(), static_cast<int64_t>(weights.size()));
-  return weights;
-}
-
-// Root of the mean squared difference, as a share of the values' own.
-double difference(const std::vector<float> &found, const std::vector<float> &expected) {
-  double error = 0, square = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    error += std::pow(double{found[i]} - double{expected[i]}, 2);
-    square += double{expected[i]} * double{expected[i]};
-  }
-  return std::sqrt(error / square);
 }
 
 TEST(Quantize, GivesEachTensorTheTypeThatTheMixSays) {
@@ -129,7 +113,7 @@ TEST(Quantize, KeepsEveryValueCloseInEveryMix) {
       const TensorInfo &tensor = after->tensors[i];
       EXPECT_EQ(tensor.name, before->tensors[i].name);
       EXPECT_EQ(tensor.shape(), before->tensors[i].shape());
-      const double lost = difference(weights_of(*after, tensor), weights_of(*before, before->tensors[i]));
+      const double lost = relative_error(weights_of(*after, tensor), weights_of(*before, before->tensors[i]));
       EXPECT_LE(lost, closest(tensor.type))
           << mix.name << " " << tensor.name << " " << traits(tensor.type).name;
     }
@@ -145,7 +129,8 @@ TEST(Quantize, TakesEveryFormatAsItsSource) {
     const TensorInfo &was = *before->find("blk.0.attn_q.weight"), &is = *after->find("blk.0.attn_q.weight");
     EXPECT_EQ(was.type, what.type);
     EXPECT_EQ(is.type, Type::Q8_0);
-    EXPECT_LE(difference(weights_of(*after, is), weights_of(*before, was)), 0.01) << traits(what.type).name;
+    EXPECT_LE(relative_error(weights_of(*after, is), weights_of(*before, was)), 0.01)
+        << traits(what.type).name;
   }
 }
 

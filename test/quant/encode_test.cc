@@ -8,6 +8,7 @@
 
 #include "quant/block_layout.h"
 #include "support/error_of.h"
+#include "support/relative_error.h"
 
 namespace rz::test {
 namespace {
@@ -28,17 +29,6 @@ std::vector<uint8_t> encode(Type type, const std::vector<float> &weights) {
 
 std::vector<float> there_and_back(Type type, const std::vector<float> &weights) {
   return decode(type, encode(type, weights), static_cast<int64_t>(weights.size()));
-}
-
-// Root of the mean squared error, as a share of the data's own root mean square.
-double relative_error(const std::vector<float> &found, const std::vector<float> &expected) {
-  double error = 0, norm = 0;
-  for (size_t i = 0; i < expected.size(); ++i) {
-    const double e = static_cast<double>(found[i]) - static_cast<double>(expected[i]);
-    error += e * e;
-    norm += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
-  }
-  return std::sqrt(error / norm);
 }
 
 // Sums of uniform numbers rather than std::normal_distribution, whose draws differ between standard

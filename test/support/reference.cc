@@ -394,18 +394,6 @@ std::vector<double> flat(const Rows &rows) {
   return values;
 }
 
-template <class T>
-double relative(std::span<const T> found, std::span<const double> expected) {
-  if (found.size() != expected.size()) throw std::runtime_error("relative_error: sizes differ");
-  double difference = 0, size = 0;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const double d = static_cast<double>(found[i]) - expected[i];
-    difference += d * d;
-    size += expected[i] * expected[i];
-  }
-  return std::sqrt(difference / size);
-}
-
 }  // namespace
 
 std::vector<double> reference_logits(const ModelFile &file, std::span<const int32_t> tokens,
@@ -416,14 +404,6 @@ std::vector<double> reference_logits(const ModelFile &file, std::span<const int3
 std::vector<double> reference_hidden(const ModelFile &file, std::span<const int32_t> tokens,
                                      const ReferenceOptions &options) {
   return flat(Forward(file, options).hidden(tokens));
-}
-
-double relative_error(std::span<const double> found, std::span<const double> expected) {
-  return relative(found, expected);
-}
-
-double relative_error(std::span<const float> found, std::span<const double> expected) {
-  return relative(found, expected);
 }
 
 }  // namespace rz::test

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/model_file.h"
+#include "support/relative_error.h"
 
 namespace rz::test {
 
@@ -22,9 +23,5 @@ std::vector<double> reference_logits(const ModelFile &file, std::span<const int3
 // What the output matrix is applied to, for embeddings: (tokens, width), after the last norm.
 std::vector<double> reference_hidden(const ModelFile &file, std::span<const int32_t> tokens,
                                      const ReferenceOptions &options = {});
-
-// Norm of the difference over norm of `expected`, the measure of all comparisons of logits.
-double relative_error(std::span<const double> found, std::span<const double> expected);
-double relative_error(std::span<const float> found, std::span<const double> expected);
 
 }  // namespace rz::test
