@@ -26,16 +26,17 @@ void CpuExecutor::choose_experts(const RouteOp &op, int64_t row) {
   kernels_.softmax(p, experts);
   auto *ids = reinterpret_cast<int32_t *>(buffer(op.route) + row * 2 * op.used);
   float *weights = buffer(op.route) + row * 2 * op.used + op.used;
+  constexpr float kChosen = -1;
   float total = 0;
   for (int32_t slot = 0; slot < op.used; ++slot) {
-    int64_t best = 0;
-    for (int64_t e = 1; e < experts; ++e) {
-      if (p[e] > p[best]) best = e;
+    int64_t best = -1;  // among those not chosen yet: distinct even where probabilities are no numbers
+    for (int64_t e = 0; e < experts; ++e) {
+      if (p[e] != kChosen && (best < 0 || p[e] > p[best])) best = e;
     }
     ids[slot] = static_cast<int32_t>(best);
     weights[slot] = p[best];
     total += p[best];
-    p[best] = -1;  // chosen
+    p[best] = kChosen;
   }
   for (int32_t slot = 0; slot < op.used; ++slot) {
     weights[slot] *= op.scale;

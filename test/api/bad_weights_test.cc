@@ -51,6 +51,26 @@ TEST_P(BadWeights, AreToldAtLoadWhenAskedForAndElseWhenTheyReachAToken) {
       << "another model";
 }
 
+// Routers whose probabilities are no numbers, in the largest batch: experts are still chosen once a row.
+class BadRouter : public testing::TestWithParam<std::string> {};
+
+TEST_P(BadRouter, IsToldWhenItReachesAToken) {
+  TinyFile file = make_tiny_model(tiny_model("qwen3moe"));
+  std::vector<std::byte> &router = file.tensor("blk.0.ffn_gate_inp.weight").bytes;
+  std::memset(router.data(), 0xff, router.size());  // NaN
+  const std::filesystem::path path = scratch_folder() / "router.gguf";
+  file.write(path);
+  const std::string device = "cpu:" + GetParam();
+  rz_model_options options = model_options();
+  options.device = device.c_str();
+  options.max_batch = 64;
+  const ModelHandle model = load(&options, path.string());
+  const Result found = stream(model, token_prompt(some_tokens(64, 1)), generate_options(5));
+  EXPECT_EQ(found.status, RZ_E_NUMERIC) << found.text;
+  EXPECT_TRUE(found.tokens.empty());
+}
+INSTANTIATE_TEST_SUITE_P(Cpu, BadRouter, testing::ValuesIn(kernel_sets()));
+
 std::string name_of(const testing::TestParamInfo<Param> &info) {
   return std::get<0>(info.param) + "_" + traits(std::get<1>(info.param)).name;
 }
