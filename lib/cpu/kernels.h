@@ -49,6 +49,7 @@ struct MatmulKernels {
   ActKind activations = ActKind::Float;
   void (*few)(const MatmulJob &) = nullptr;   // streams the weights: best up to few_rows activation rows
   void (*many)(const MatmulJob &) = nullptr;  // unpacks a tile of weights once for all activation rows
+  int32_t few_rows = 0;
 };
 
 // A query's running softmax over the pages it has seen: maximum, sum, then value_stride weighted values.
@@ -73,7 +74,6 @@ struct AttnChunk {
 
 struct Kernels {
   const char *name;  // "avx512"
-  int32_t few_rows;
   MatmulKernels matmul[static_cast<int>(Type::Count)];
 
   // One row of n activations; n is a multiple of 32 or of 256, codes beyond n up to a multiple of 64 are

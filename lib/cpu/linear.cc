@@ -72,7 +72,7 @@ void CpuExecutor::multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t 
   job.y = y;
   job.y_stride = y_stride;
   job.work = lane.work;
-  (n <= kernels_.few_rows ? kernels.few : kernels.many)(job);
+  (n <= kernels.few_rows ? kernels.few : kernels.many)(job);
 }
 
 int64_t CpuExecutor::unit_rows(int64_t total) const {

@@ -35,13 +35,14 @@ float scalar_exp(float x) {
 
 // scores[j][0, 32) = q_j . k_t
 template <int N>
-void scores_f16(const std::byte *page, const float *const *q, int32_t head_dim,
+void scores_f16(const std::byte *page, const std::byte *next, const float *const *q, int32_t head_dim,
                 float (*scores)[kPageTokens]) {
   const uint16_t *k = reinterpret_cast<const uint16_t *>(page);
   Floats low[N], high[N];
   for (int j = 0; j < N; ++j) low[j] = high[j] = zeros();
   for (int32_t d = 0; d < head_dim; ++d, k += kPageTokens) {
     const Floats k0 = load_half(k), k1 = load_half(k + 16);
+    prefetch(next + d * kPageTokens * 2);
     for (int j = 0; j < N; ++j) {
       const Floats qd = splat(q[j][d]);
       low[j] = fma(k0, qd, low[j]);
@@ -55,7 +56,8 @@ void scores_f16(const std::byte *page, const float *const *q, int32_t head_dim,
 }
 
 template <int N>
-void scores_q8(const std::byte *page, const float *const *q, int32_t head_dim, float (*scores)[kPageTokens]) {
+void scores_q8(const std::byte *page, const std::byte *next, const float *const *q, int32_t head_dim,
+               float (*scores)[kPageTokens]) {
   const Q8Page k(page, head_dim);
   Floats low[N], high[N];
   for (int j = 0; j < N; ++j) low[j] = high[j] = zeros();
@@ -64,6 +66,7 @@ void scores_q8(const std::byte *page, const float *const *q, int32_t head_dim, f
     for (int j = 0; j < N; ++j) group_low[j] = group_high[j] = zeros();
     const int32_t end = d0 + kGroup < head_dim ? d0 + kGroup : head_dim;
     for (int32_t d = d0; d < end; ++d) {
+      if (d % 2 == 0) prefetch(next + d * kPageTokens);
       const Floats k0 = load_int8(k.codes + d * kPageTokens), k1 = load_int8(k.codes + d * kPageTokens + 16);
       for (int j = 0; j < N; ++j) {
         const Floats qd = splat(q[j][d]);
@@ -105,22 +108,28 @@ RZ_INLINE void add_values(const Load &value, float (*weight)[kPageTokens], const
 }
 
 template <int N>
-void add_values_f16(const std::byte *page, float (*p)[kPageTokens], const float *correction, int32_t t0,
-                    int32_t t1, int32_t dim, float *const *acc) {
+void add_values_f16(const std::byte *page, const std::byte *next, float (*p)[kPageTokens],
+                    const float *correction, int32_t t0, int32_t t1, int32_t dim, float *const *acc) {
   const uint16_t *v = reinterpret_cast<const uint16_t *>(page);
-  const auto value = [=](int32_t t, int32_t d) { return load_half(v + t * dim + d); };
+  const auto value = [=](int32_t t, int32_t d) {
+    if (d % 32 == 0) prefetch(next + (t * dim + d) * 2);
+    return load_half(v + t * dim + d);
+  };
   int32_t d = 0;
   for (; d + 32 <= dim; d += 32) add_values<N, 2>(value, p, correction, t0, t1, d, acc);
   if (d < dim) add_values<N, 1>(value, p, correction, t0, t1, d, acc);
 }
 
 template <int N>
-void add_values_q8(const std::byte *page, float (*p)[kPageTokens], const float *correction, int32_t t0,
-                   int32_t t1, int32_t dim, float *const *acc) {
+void add_values_q8(const std::byte *page, const std::byte *next, float (*p)[kPageTokens],
+                   const float *correction, int32_t t0, int32_t t1, int32_t dim, float *const *acc) {
   const Q8Page v(page, dim);
   const int32_t groups = groups_of(dim);
   const int8_t *codes = v.codes;
-  const auto value = [=](int32_t t, int32_t d) { return load_int8(codes + t * dim + d); };
+  const auto value = [=](int32_t t, int32_t d) {
+    if (d % 64 == 0) prefetch(next + t * dim + d);
+    return load_int8(codes + t * dim + d);
+  };
   for (int32_t g = 0; g < groups; ++g) {
     float weight[N][kPageTokens];  // p times the scale of the token's group
     uint16_t scales[kPageTokens];
@@ -186,11 +195,12 @@ void attend_page(const AttnChunk &chunk, const AttnQuery *queries, int32_t page,
   t0 = t0 < 0 ? 0 : t0;
   t1 = t1 > kPageTokens ? kPageTokens : t1;
   if (t0 >= t1) return;
+  const int32_t next = page + 1 < chunk.pages ? page + 1 : page;
   const bool f16 = chunk.type == Type::F16;
-  (f16 ? scores_f16<N> : scores_q8<N>)(chunk.k_pages[page], q, chunk.head_dim, scores);
+  (f16 ? scores_f16<N> : scores_q8<N>)(chunk.k_pages[page], chunk.k_pages[next], q, chunk.head_dim, scores);
   for (int j = 0; j < N; ++j) correction[j] = soften(chunk, queries[j], position, scores[j]);
-  (f16 ? add_values_f16<N> : add_values_q8<N>)(chunk.v_pages[page], scores, correction, t0, t1, value_stride,
-                                               acc);
+  (f16 ? add_values_f16<N> : add_values_q8<N>)(chunk.v_pages[page], chunk.v_pages[next], scores, correction,
+                                               t0, t1, value_stride, acc);
 }
 
 // Queries from `i` on by tiles of N, the rest by tiles of half the size.

@@ -1,6 +1,6 @@
 // Decoders: what a block format must supply so that the matmul kernels can read it. Nothing else about a
 // format is known to them. Codes come 64 at a time in the order of the weights; `Signed` ones are bytes of
-// -128..127, biased as the instruction set wants them, the others are 0..63.
+// -128..127, biased as the instruction set wants them, the others are 0..63; kLargest bounds their magnitude.
 //
 // Plain formats, 32 weights:   w = d (code - kZero) + m              codes(first, second block), d and m by
 // offset K-quants, 256 weights:       w = d S (code - kZero) - dmin M       codes(block, quarter),
@@ -19,7 +19,7 @@ constexpr uint64_t kNone = ~0ull;
 struct FormatQ4_0 {
   using Block = BlockQ4_0;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 8;
+  static constexpr int kZero = 8, kLargest = 15;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
     return join(nibbles(a.qs), nibbles(b.qs));
@@ -29,7 +29,7 @@ struct FormatQ4_0 {
 struct FormatQ4_1 {
   using Block = BlockQ4_1;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 0;
+  static constexpr int kZero = 0, kLargest = 15;
   static constexpr uint64_t kD = offsetof(Block, d), kM = offsetof(Block, m);
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
     return join(nibbles(a.qs), nibbles(b.qs));
@@ -46,7 +46,7 @@ RZ_INLINE Bytes32 five_bits(const B &block) {
 struct FormatQ5_0 {
   using Block = BlockQ5_0;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 16;
+  static constexpr int kZero = 16, kLargest = 31;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return join(five_bits(a), five_bits(b)); }
 };
@@ -54,7 +54,7 @@ struct FormatQ5_0 {
 struct FormatQ5_1 {
   using Block = BlockQ5_1;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 0;
+  static constexpr int kZero = 0, kLargest = 31;
   static constexpr uint64_t kD = offsetof(Block, d), kM = offsetof(Block, m);
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return join(five_bits(a), five_bits(b)); }
 };
@@ -62,7 +62,7 @@ struct FormatQ5_1 {
 struct FormatQ8_0 {
   using Block = BlockQ8_0;
   static constexpr bool kSigned = true;
-  static constexpr int kZero = kSignedZero;
+  static constexpr int kZero = kSignedZero, kLargest = 128;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
     return bias_signed(join(load_bytes32(a.qs), load_bytes32(b.qs)));
@@ -72,14 +72,14 @@ struct FormatQ8_0 {
 struct FormatIQ4_NL {
   using Block = BlockIQ4_NL;
   static constexpr bool kSigned = true;
-  static constexpr int kZero = kSignedZero;
+  static constexpr int kZero = kSignedZero, kLargest = 127;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
     return bias_signed(join(lookup(kIq4Values, nibbles(a.qs)), lookup(kIq4Values, nibbles(b.qs))));
   }
 };
 
-// S and M of the 16 groups of 16 weights.
+// S and M of the 16 groups of 16 weights; where a format has no minima, M is -kZero S.
 struct Scales {
   Shorts16 s, m;
 };
@@ -101,7 +101,7 @@ RZ_INLINE Scales packed_scales(const uint8_t *packed) {
 struct FormatQ4_K {
   using Block = BlockQ4_K;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 0, kSub = 32;
+  static constexpr int kZero = 0, kSub = 32, kLargest = 15;
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
   static RZ_INLINE Scales scales(const Block &b) { return packed_scales(b.scales); }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
@@ -113,7 +113,7 @@ struct FormatQ4_K {
 struct FormatQ5_K {
   using Block = BlockQ5_K;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 0, kSub = 32;
+  static constexpr int kZero = 0, kSub = 32, kLargest = 31;
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
   static RZ_INLINE Scales scales(const Block &b) { return packed_scales(b.scales); }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
@@ -126,11 +126,11 @@ struct FormatQ5_K {
 struct FormatQ6_K {
   using Block = BlockQ6_K;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 32, kSub = 16;
+  static constexpr int kZero = 32, kSub = 16, kLargest = 63;
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = kNone;
   static RZ_INLINE Scales scales(const Block &b) {
     const Shorts16 s = widen_signed(b.scales);
-    return {s, mul_shorts(s, kZero)};
+    return {s, mul_shorts(s, -kZero)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
     const uint8_t *low = b.ql + 64 * (quarter / 2);
@@ -147,7 +147,7 @@ struct FormatQ6_K {
 struct FormatQ2_K {
   using Block = BlockQ2_K;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 0, kSub = 16;
+  static constexpr int kZero = 0, kSub = 16, kLargest = 3;
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
   static RZ_INLINE Scales scales(const Block &b) {
     const Shorts16 both = widen_unsigned(b.scales);
@@ -162,7 +162,7 @@ struct FormatQ2_K {
 struct FormatQ3_K {
   using Block = BlockQ3_K;
   static constexpr bool kSigned = false;
-  static constexpr int kZero = 4, kSub = 16;
+  static constexpr int kZero = 4, kSub = 16, kLargest = 7;
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = kNone;
   // 16 scales of 6 bits: low nibbles in bytes 0-7 (scales 0-7 in their low halves, 8-15 in their high ones),
   // the two high bits in bytes 8-11, scale 4 g + i at bits 2 g of byte 8 + i.
@@ -180,7 +180,7 @@ struct FormatQ3_K {
     uint8_t bytes[16];
     std::memcpy(bytes, all, 16);
     const Shorts16 s = sub_shorts(widen_unsigned(bytes), 32);
-    return {s, mul_shorts(s, kZero)};
+    return {s, mul_shorts(s, -kZero)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
     const Bytes32 q = load_bytes32(b.qs + 32 * (quarter / 2)), h = load_bytes32(b.hmask);
@@ -194,7 +194,7 @@ struct FormatQ3_K {
 struct FormatIQ4_XS {
   using Block = BlockIQ4_XS;
   static constexpr bool kSigned = true;
-  static constexpr int kZero = kSignedZero, kSub = 32;
+  static constexpr int kZero = kSignedZero, kSub = 32, kLargest = 127;
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = kNone;
   static RZ_INLINE Scales scales(const Block &b) {
     uint32_t low;
@@ -206,7 +206,7 @@ struct FormatIQ4_XS {
       bytes |= scale << (8 * i);
     }
     const Shorts16 s = sub_shorts(widen_twice(bytes), 32);
-    return {s, mul_shorts(s, kZero)};
+    return {s, mul_shorts(s, -kZero)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
     const uint8_t *q = b.qs + 32 * quarter;

@@ -1,5 +1,5 @@
 // Few activation rows (decode): the weights are read once, in file order, 16 rows side by side. A thread's
-// limit is the memory; codes are unpacked into registers once and multiplied with up to kFewRows activation
+// limit is the memory; codes are unpacked into registers once and multiplied with up to kFew activation
 // rows.
 #pragma once
 
@@ -130,7 +130,7 @@ void few_super(const MatmulJob &job, int64_t first_x) {
             p[i][r] = acc[i];
             minima[i][r] = add_products(int_zeros(), s.m, x_sums);
           } else {
-            p[i][r] = sub_products(acc[i], s.m, x_sums);
+            p[i][r] = add_products(acc[i], s.m, x_sums);
           }
         }
       }
@@ -156,23 +156,17 @@ RZ_INLINE void few_rows_of(const MatmulJob &job, int64_t first_x) {
 }
 
 template <class F>
+constexpr int kFew = kIsSuper<F> ? kFewSuper : kFewBlocks;
+
+template <class F, int N = kFew<F>>
+RZ_INLINE void few_tiles(const MatmulJob &job, int64_t i) {
+  for (; i + N <= job.n; i += N) few_rows_of<F, N>(job, i);
+  if constexpr (N > 1) few_tiles<F, N - 1>(job, i);
+}
+
+template <class F>
 void matmul_few(const MatmulJob &job) {
-  static_assert(kFewRows == 4);
-  int64_t i = 0;
-  for (; i + 4 <= job.n; i += 4) few_rows_of<F, 4>(job, i);
-  switch (job.n - i) {
-    case 3:
-      few_rows_of<F, 3>(job, i);
-      break;
-    case 2:
-      few_rows_of<F, 2>(job, i);
-      break;
-    case 1:
-      few_rows_of<F, 1>(job, i);
-      break;
-    default:
-      break;
-  }
+  few_tiles<F>(job, 0);
 }
 
 }  // namespace rz::cpu::RZ_ISA

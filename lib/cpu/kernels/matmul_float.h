@@ -7,8 +7,9 @@
 
 namespace rz::cpu::RZ_ISA {
 
-// Weight rows [r, r + R) times activation rows [i, i + N).
-template <class F, int R, int N>
+// Weight rows [r, r + R) times activation rows [i, i + N). `First` to pass over the weights: brings in those
+// that come next, R rows further.
+template <class F, int R, int N, bool First>
 void float_tile(const MatmulJob &job, int64_t r, int64_t i) {
   using Weight = typename F::Weight;
   const Weight *w[R];
@@ -23,7 +24,10 @@ void float_tile(const MatmulJob &job, int64_t r, int64_t i) {
   int64_t k = 0;
   for (; k + 16 <= job.cols; k += 16) {
     Floats weights[R];
-    for (int a = 0; a < R; ++a) weights[a] = F::load16(w[a] + k);
+    for (int a = 0; a < R; ++a) {
+      if constexpr (First) prefetch(reinterpret_cast<const std::byte *>(w[a] + k) + R * job.row_bytes);
+      weights[a] = F::load16(w[a] + k);
+    }
     for (int b = 0; b < N; ++b) {
       const Floats values = load(x[b] + k);
       for (int a = 0; a < R; ++a) acc[a][b] = fma(weights[a], values, acc[a][b]);
@@ -42,18 +46,29 @@ void float_tile(const MatmulJob &job, int64_t r, int64_t i) {
   }
 }
 
-template <class F, int R>
-void float_rows(const MatmulJob &job, int64_t r) {
-  int64_t i = 0;
-  for (; i + kFloatTile <= job.n; i += kFloatTile) float_tile<F, R, kFloatTile>(job, r, i);
-  for (; i < job.n; ++i) float_tile<F, R, 1>(job, r, i);
+// All weight rows by tiles of R, the rest one by one.
+template <class F, int R, int N, bool First>
+void float_rows(const MatmulJob &job, int64_t i) {
+  int64_t r = 0;
+  for (; r + R <= job.rows; r += R) float_tile<F, R, N, First>(job, r, i);
+  for (; r < job.rows; ++r) float_tile<F, 1, N, First>(job, r, i);
+}
+
+// Activation rows by tiles of N, the rest by smaller ones: a job's weights stay in the second-level cache.
+template <class F, int N = kFloatTile>
+RZ_INLINE void float_columns(const MatmulJob &job, int64_t i) {
+  constexpr int kRows = N == 1 ? 2 * kFloatRows : kFloatRows;
+  if (i == 0 && N <= job.n) {
+    float_rows<F, kRows, N, true>(job, i);
+    i += N;
+  }
+  for (; i + N <= job.n; i += N) float_rows<F, kRows, N, false>(job, i);
+  if constexpr (N > 1) float_columns<F, (N + 1) / 2>(job, i);
 }
 
 template <class F>
 void matmul_float(const MatmulJob &job) {
-  int64_t r = 0;
-  for (; r + kFloatTile <= job.rows; r += kFloatTile) float_rows<F, kFloatTile>(job, r);
-  for (; r < job.rows; ++r) float_rows<F, 1>(job, r);
+  float_columns<F>(job, 0);
 }
 
 }  // namespace rz::cpu::RZ_ISA

@@ -13,20 +13,23 @@ constexpr int64_t kPanelCols = 512;  // 16 KiB of codes for 32 rows
 // 16 weight rows of a panel.
 struct alignas(64) Panel {
   uint8_t codes[kPanelCols / 4][16][4];
-  int32_t scales[kPanelCols / 16][16];     // S of each sub-block (K-quants)
-  int16_t minima[kPanelCols / 32][16][2];  // M, or -kZero S where there is no minimum, of pairs of 16 weights
+  // K-quants, of each 256 weights: S of pairs of 16 weights, then M of the same.
+  int16_t scales[kPanelCols / 256][2][8][16][2];
   float d[kPanelCols / 32][16], m[kPanelCols / 32][16];
 };
 static_assert(sizeof(Panel) * 2 <= kPanelBytes);
 
 template <class F>
-void pack_plain(const std::byte *const *rows, int64_t first_block, int64_t blocks, Panel &panel) {
+void pack_plain(const MatmulJob &job, const std::byte *const *rows, int64_t first_block, int64_t blocks,
+                Panel &panel) {
   using Block = typename F::Block;
   for (int64_t b = 0; b < blocks; b += 2) {
     const int64_t k = first_block + b, second = b + 1 < blocks ? k + 1 : k;
     Bytes64 codes[16];
-    for (int r = 0; r < 16; ++r)
+    for (int r = 0; r < 16; ++r) {
+      prefetch_next(job, rows[r], k * static_cast<int64_t>(sizeof(Block)), 2 * sizeof(Block));
       codes[r] = F::codes(block_at<Block>(rows[r], k), block_at<Block>(rows[r], second));
+    }
     transpose_codes(codes, panel.codes[b * kBlock / 4][0]);
     for (int64_t j = k; j <= second; ++j) {
       const uint64_t at = static_cast<uint64_t>(j) * sizeof(Block);
@@ -37,26 +40,22 @@ void pack_plain(const std::byte *const *rows, int64_t first_block, int64_t block
 }
 
 template <class F>
-void pack_super(const std::byte *const *rows, int64_t first_block, int64_t blocks, Panel &panel) {
+void pack_super(const MatmulJob &job, const std::byte *const *rows, int64_t first_block, int64_t blocks,
+                Panel &panel) {
   using Block = typename F::Block;
-  constexpr int kSubs = kSuperBlock / F::kSub;
   for (int64_t b = 0; b < blocks; ++b) {
     for (int quarter = 0; quarter < 4; ++quarter) {
       Bytes64 codes[16];
       for (int r = 0; r < 16; ++r) codes[r] = F::codes(block_at<Block>(rows[r], first_block + b), quarter);
       transpose_codes(codes, panel.codes[b * (kSuperBlock / 4) + 16 * quarter][0]);
     }
+    Bytes64 scales[16];
     for (int r = 0; r < 16; ++r) {
+      prefetch_next(job, rows[r], (first_block + b) * static_cast<int64_t>(sizeof(Block)), sizeof(Block));
       const Scales s = F::scales(block_at<Block>(rows[r], first_block + b));
-      int16_t scale[16], minimum[16];
-      store_shorts(scale, s.s);
-      store_shorts(minimum, s.m);
-      for (int i = 0; i < kSubs; ++i) panel.scales[b * kSubs + i][r] = scale[i * (F::kSub / 16)];
-      for (int i = 0; i < 16; ++i) {
-        panel.minima[b * 8 + i / 2][r][i % 2] =
-            static_cast<int16_t>(F::kDmin != kNone ? minimum[i] : -minimum[i]);
-      }
+      scales[r] = join_shorts(s.s, s.m);
     }
+    transpose_codes(scales, reinterpret_cast<uint8_t *>(panel.scales[b]));
     const uint64_t at = static_cast<uint64_t>(first_block + b) * sizeof(Block);
     store(panel.d[b], load_halves(rows, at + F::kD));
     if constexpr (F::kDmin != kNone) store(panel.m[b], load_halves(rows, at + F::kDmin));
@@ -69,16 +68,21 @@ struct TileRows : QuantizedRows<N> {
   float *y[N];
 };
 
-// sums[i][v] += codes of `steps` panel steps times the activations
+// Panel steps whose products fit one run: those of a block (or sub-block) of so many weights, or fewer where
+// the set grows its sums in lanes too narrow for F's largest codes.
+template <class F, int kWeights>
+constexpr int kRunSteps = run_steps(F::kLargest) < kWeights / 4 ? run_steps(F::kLargest) : kWeights / 4;
+
+// run[i][v] += codes of `steps` panel steps times the activations
 template <class F, int N, int V>
 RZ_INLINE void multiply(const Panel *panels, int64_t first_step, int steps, const TileRows<N> &x,
-                        Ints (&acc)[N][V]) {
+                        Run (&run)[N][V]) {
   for (int step = 0; step < steps; ++step) {
     PanelCodes c[V];
     for (int v = 0; v < V; ++v) c[v] = load_panel<F::kSigned>(panels[v].codes[first_step + step][0]);
     for (int i = 0; i < N; ++i) {
       const Broadcast four = broadcast4(x.codes[i] + 4 * (first_step + step));
-      for (int v = 0; v < V; ++v) acc[i][v] = dot4<F::kSigned>(acc[i][v], c[v], four);
+      for (int v = 0; v < V; ++v) run[i][v] = dot4<F::kSigned>(run[i][v], c[v], four);
     }
   }
 }
@@ -90,7 +94,16 @@ void tile_plain(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
     for (int i = 0; i < N; ++i) {
       for (int v = 0; v < V; ++v) acc[i][v] = splat_int(-F::kZero * x.sums[i][b]);
     }
-    multiply<F, N, V>(panels, b * (kBlock / 4), kBlock / 4, x, acc);
+    for (int step = 0; step < kBlock / 4; step += kRunSteps<F, kBlock>) {
+      Run run[N][V];
+      for (int i = 0; i < N; ++i) {
+        for (int v = 0; v < V; ++v) run[i][v] = begin_run(acc[i][v]);
+      }
+      multiply<F, N, V>(panels, b * (kBlock / 4) + step, kRunSteps<F, kBlock>, x, run);
+      for (int i = 0; i < N; ++i) {
+        for (int v = 0; v < V; ++v) acc[i][v] = end_run(acc[i][v], run[i][v]);
+      }
+    }
     for (int i = 0; i < N; ++i) {
       for (int v = 0; v < V; ++v) {
         Floats y = add_scaled(load(x.y[i] + 16 * v), acc[i][v], load(panels[v].d[b]), x.scales[i][b]);
@@ -105,7 +118,6 @@ void tile_plain(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
 
 template <class F, int N, int V>
 void tile_super(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
-  constexpr int kSubs = kSuperBlock / F::kSub;
   for (int64_t b = 0; b < blocks; ++b) {
     Ints isum[N][V];
     for (int i = 0; i < N; ++i) {
@@ -113,21 +125,22 @@ void tile_super(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
         isum[i][v] = int_zeros();
         if constexpr (F::kDmin == kNone && F::kZero != 0) {
           for (int j = 0; j < 8; ++j) {
-            isum[i][v] = add_pair(isum[i][v], load_shorts32(panels[v].minima[8 * b + j][0]),
-                                  x.sums[i] + 16 * b + 2 * j);
+            isum[i][v] =
+                add_pair(isum[i][v], load_shorts32(panels[v].scales[b][1][j][0]), x.sums[i] + 16 * b + 2 * j);
           }
         }
       }
     }
-    for (int s = 0; s < kSubs; ++s) {
-      Ints acc[N][V];
+    for (int step = 0; step < kSuperBlock / 4; step += kRunSteps<F, F::kSub>) {
+      Run run[N][V];
       for (int i = 0; i < N; ++i) {
-        for (int v = 0; v < V; ++v) acc[i][v] = int_zeros();
+        for (int v = 0; v < V; ++v) run[i][v] = no_run();
       }
-      multiply<F, N, V>(panels, b * (kSuperBlock / 4) + s * (F::kSub / 4), F::kSub / 4, x, acc);
+      multiply<F, N, V>(panels, b * (kSuperBlock / 4) + step, kRunSteps<F, F::kSub>, x, run);
       for (int v = 0; v < V; ++v) {
-        const Ints scale = load_ints(panels[v].scales[b * kSubs + s]);
-        for (int i = 0; i < N; ++i) isum[i][v] = mul_add_ints(isum[i][v], acc[i][v], scale);
+        const Shorts32 pairs = load_shorts32(panels[v].scales[b][0][step / 8][0]);
+        const RunScale scale = F::kSub == 16 && step % 8 < 4 ? first_of_pairs(pairs) : second_of_pairs(pairs);
+        for (int i = 0; i < N; ++i) isum[i][v] = add_run(isum[i][v], run[i][v], scale);
       }
     }
     for (int i = 0; i < N; ++i) {
@@ -136,7 +149,7 @@ void tile_super(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
         if constexpr (F::kDmin != kNone) {
           Ints msum = int_zeros();
           for (int j = 0; j < 8; ++j) {
-            msum = add_pair(msum, load_shorts32(panels[v].minima[8 * b + j][0]), x.sums[i] + 16 * b + 2 * j);
+            msum = add_pair(msum, load_shorts32(panels[v].scales[b][1][j][0]), x.sums[i] + 16 * b + 2 * j);
           }
           y = add_scaled(y, msum, load(panels[v].m[b]), -x.scales[i][b]);
         }
@@ -161,10 +174,14 @@ void tile(const MatmulJob &job, const Panel *panels, int64_t first_col, int64_t 
   }
 }
 
-// All activation rows, kTileRows at a time; the rest by a tile of its own size.
+// All activation rows by tiles of the size that comes nearest to kTileRows without leaving a small rest.
 template <class F, int N = kTileRows>
 RZ_INLINE void tiles(const MatmulJob &job, const Panel *panels, int64_t first_col, int64_t blocks, int64_t i,
                      float *y, int64_t y_stride) {
+  if constexpr (N > 1) {
+    const int64_t rest = job.n - i, passes = (rest + kTileRows - 1) / kTileRows;
+    if (passes * (N - 1) >= rest) return tiles<F, N - 1>(job, panels, first_col, blocks, i, y, y_stride);
+  }
   for (; i + N <= job.n; i += N) tile<F, N>(job, panels, first_col, blocks, i, y, y_stride);
   if constexpr (N > 1) {
     if (i < job.n) tiles<F, N - 1>(job, panels, first_col, blocks, i, y, y_stride);
@@ -189,9 +206,9 @@ void matmul_many(const MatmulJob &job) {
       const int64_t cols = col + kPanelCols <= job.cols ? kPanelCols : job.cols - col;
       for (int v = 0; v < kTileVectors; ++v) {
         if constexpr (kIsSuper<F>) {
-          pack_super<F>(rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
+          pack_super<F>(job, rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         } else {
-          pack_plain<F>(rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
+          pack_plain<F>(job, rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         }
       }
       tiles<F>(job, panels, col, cols / kWidth<F>, 0, y, y_stride);

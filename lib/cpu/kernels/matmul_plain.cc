@@ -8,7 +8,7 @@ namespace rz::cpu::RZ_ISA {
 
 template <class F>
 static constexpr MatmulKernels kernels_of() {
-  return {ActKind::Blocks, matmul_few<F>, matmul_many<F>};
+  return {ActKind::Blocks, matmul_few<F>, matmul_many<F>, kFew<F>};
 }
 
 void fill_plain_matmuls(MatmulKernels *table) {

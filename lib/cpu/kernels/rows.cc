@@ -141,8 +141,8 @@ uint64_t multiply_int8(uint64_t steps) {
   uint8_t codes[64];
   int8_t x[4] = {1, -2, 3, -4};
   std::memset(codes, 5, sizeof codes);
-  Ints acc[kCeilingChains];
-  for (int j = 0; j < kCeilingChains; ++j) acc[j] = int_zeros();
+  Run acc[kCeilingChains];
+  for (int j = 0; j < kCeilingChains; ++j) acc[j] = no_run();
   const PanelCodes c = load_panel<false>(codes);
   for (uint64_t i = 0; i < steps; ++i) {
     __asm__ volatile("" ::: "memory");  // x might have changed: the loop stays
@@ -150,8 +150,9 @@ uint64_t multiply_int8(uint64_t steps) {
     for (int j = 0; j < kCeilingChains; ++j) acc[j] = dot4<false>(acc[j], c, four);
   }
   int32_t lanes[16];
-  for (int j = 1; j < kCeilingChains; ++j) acc[0] = add_ints(acc[0], acc[j]);
-  store_ints(lanes, acc[0]);
+  Ints total = int_zeros();
+  for (int j = 0; j < kCeilingChains; ++j) total = add_ints(total, end_run(int_zeros(), acc[j]));
+  store_ints(lanes, total);
   return static_cast<uint64_t>(static_cast<uint32_t>(lanes[0]));
 }
 

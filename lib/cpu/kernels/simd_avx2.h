@@ -21,10 +21,10 @@ struct Bytes64 {
   __m256i a, b;
 };
 
-constexpr int kFewRows = 4;
+constexpr int kFewBlocks = 1, kFewSuper = 2;
 constexpr int kTileRows = 3;  // 3 x 2 registers of sums, and as many scaled ones
 constexpr int kTileVectors = 1;
-constexpr int kFloatTile = 2;
+constexpr int kFloatRows = 2, kFloatTile = 3;
 constexpr int kQueryTile = 2;  // attention: queries that share a load of keys or values
 // vpmaddubsw would saturate with codes past 127, so signed codes stay signed and their sign moves to the
 // activations.
@@ -160,9 +160,12 @@ RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
 RZ_INLINE Ints add_products(Ints acc, Shorts16 x, Shorts16 y) {
   return {_mm256_add_epi32(acc.a, _mm256_madd_epi16(x, y)), acc.b};
 }
-RZ_INLINE Ints sub_products(Ints acc, Shorts16 x, Shorts16 y) {
-  return {_mm256_sub_epi32(acc.a, _mm256_madd_epi16(x, y)), acc.b};
-}
+// A pair's first or second short, twice.
+using RunScale = Shorts32;
+RZ_INLINE __m256i first_twice(__m256i v) { return _mm256_blend_epi16(v, _mm256_slli_epi32(v, 16), 0xaa); }
+RZ_INLINE __m256i second_twice(__m256i v) { return _mm256_blend_epi16(v, _mm256_srli_epi32(v, 16), 0x55); }
+RZ_INLINE RunScale first_of_pairs(Shorts32 v) { return {first_twice(v.a), first_twice(v.b)}; }
+RZ_INLINE RunScale second_of_pairs(Shorts32 v) { return {second_twice(v.a), second_twice(v.b)}; }
 RZ_INLINE Ints add_pair(Ints acc, Shorts32 v, const int16_t *x) {
   int32_t pair;
   std::memcpy(&pair, x, sizeof pair);
@@ -176,6 +179,7 @@ RZ_INLINE Bytes64 load_bytes64(const void *p) {
   return {load_bytes(p), load_bytes(static_cast<const uint8_t *>(p) + 32)};
 }
 RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) { return {low, high}; }
+RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return {low, high}; }
 RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
   const __m256i spread_bits =
       _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int32_t>(bits)),
@@ -217,11 +221,30 @@ RZ_INLINE Broadcast broadcast4(const int8_t *x) {
   std::memcpy(&four, x, sizeof four);
   return _mm256_set1_epi32(four);
 }
+// Sums of several steps stay in shorts while they cannot overflow: two products of |codes| <= largest and
+// |x| <= 127 a step.
+using Run = Shorts32;
+constexpr int run_steps(int largest) {
+  int steps = 1;
+  while (2 * steps * 2 * largest * 127 <= 32767) steps *= 2;
+  return steps;
+}
 template <bool Signed>
-RZ_INLINE Ints dot4(Ints acc, PanelCodes codes, Broadcast x) {
+RZ_INLINE Run dot4(Run run, PanelCodes codes, Broadcast x) {
+  run = {_mm256_add_epi16(run.a, pairs_of<Signed>(codes.a, x)),
+         _mm256_add_epi16(run.b, pairs_of<Signed>(codes.b, x))};
+  __asm__("" : "+x"(run.a), "+x"(run.b));  // or GCC keeps all products and adds them last, in memory
+  return run;
+}
+RZ_INLINE Run no_run() { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+RZ_INLINE Run begin_run(Ints) { return no_run(); }
+RZ_INLINE Ints add_run(Ints acc, Run run, RunScale scale) {
+  return {_mm256_add_epi32(acc.a, _mm256_madd_epi16(run.a, scale.a)),
+          _mm256_add_epi32(acc.b, _mm256_madd_epi16(run.b, scale.b))};
+}
+RZ_INLINE Ints end_run(Ints acc, Run run) {
   const __m256i ones = _mm256_set1_epi16(1);
-  return {_mm256_add_epi32(acc.a, _mm256_madd_epi16(pairs_of<Signed>(codes.a, x), ones)),
-          _mm256_add_epi32(acc.b, _mm256_madd_epi16(pairs_of<Signed>(codes.b, x), ones))};
+  return add_run(acc, run, {ones, ones});
 }
 
 // One 8 x 8 block of four-byte steps: out + 64 s gets step s of the eight rows, 32 bytes.

@@ -19,12 +19,13 @@ using Ints = __m512i;      // 16 x int32
 using Shorts32 = __m512i;  // 32 x int16
 using Bytes64 = __m512i;
 
-constexpr int kFewRows = 4;  // activation rows up to which streaming the weights beats packing them
+// Activation rows up to which streaming the weights beats packing them: plain formats, K-quants.
+constexpr int kFewBlocks = 2, kFewSuper = 4;
 constexpr int kTileRows =
     6;  // activation rows of a many-row tile: 2 x 6 sums and as many scaled sums in registers
-constexpr int kTileVectors = 2;  // 16 weight rows each
-constexpr int kFloatTile = 4;    // float formats: 4 x 4 sums
-constexpr int kQueryTile = 8;    // attention: queries that share a load of keys or values
+constexpr int kTileVectors = 2;                // 16 weight rows each
+constexpr int kFloatRows = 4, kFloatTile = 6;  // float formats: 4 x 6 sums
+constexpr int kQueryTile = 8;                  // attention: queries that share a load of keys or values
 // Signed codes are kept as code + 128, because vpdpbusd takes unsigned by signed bytes.
 constexpr int kSignedZero = 128;
 
@@ -141,9 +142,10 @@ RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
 RZ_INLINE Ints add_products(Ints acc, Shorts16 a, Shorts16 b) {
   return _mm512_add_epi32(acc, _mm512_zextsi256_si512(_mm256_madd_epi16(a, b)));
 }
-RZ_INLINE Ints sub_products(Ints acc, Shorts16 a, Shorts16 b) {
-  return _mm512_sub_epi32(acc, _mm512_zextsi256_si512(_mm256_madd_epi16(a, b)));
-}
+// Of 16 pairs of shorts, the first or the second one: scales of what is run up below.
+using RunScale = Ints;
+RZ_INLINE Ints first_of_pairs(Shorts32 v) { return _mm512_srai_epi32(_mm512_slli_epi32(v, 16), 16); }
+RZ_INLINE Ints second_of_pairs(Shorts32 v) { return _mm512_srai_epi32(v, 16); }
 // acc[i] + a[2i] x[0] + a[2i + 1] x[1]
 RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
   int32_t pair;
@@ -156,6 +158,7 @@ RZ_INLINE Bytes64 load_bytes64(const void *p) { return _mm512_loadu_si512(p); }
 RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
+RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return join(low, high); }
 // Byte i is `value` where bit i is set, else 0.
 RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
   return _mm256_maskz_set1_epi8(bits, static_cast<char>(value));
@@ -197,9 +200,18 @@ RZ_INLINE Broadcast broadcast4(const int8_t *x) {
   std::memcpy(&four, x, sizeof four);
   return _mm512_set1_epi32(four);
 }
+// A run of steps: sums on their way to Ints, here Ints themselves, of as many steps as one likes.
+using Run = Ints;
+constexpr int run_steps(int) { return 64; }
 template <bool Signed>
-RZ_INLINE Ints dot4(Ints acc, PanelCodes codes, Broadcast x) {
-  return _mm512_dpbusd_epi32(acc, codes.v, x);
+RZ_INLINE Run dot4(Run run, PanelCodes codes, Broadcast x) {
+  return _mm512_dpbusd_epi32(run, codes.v, x);
+}
+RZ_INLINE Run no_run() { return int_zeros(); }
+RZ_INLINE Run begin_run(Ints acc) { return acc; }            // goes on from acc,
+RZ_INLINE Ints end_run(Ints, Run run) { return run; }        // and acc + run is the end
+RZ_INLINE Ints add_run(Ints acc, Run run, RunScale scale) {  // acc + run * scale
+  return _mm512_add_epi32(acc, _mm512_mullo_epi32(run, scale));
 }
 
 // rows[r]: 64 codes of row r. out: 16 steps of 16 rows of 4 codes, 64 bytes a step.

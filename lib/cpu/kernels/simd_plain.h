@@ -23,10 +23,10 @@ struct Bytes64 {
   uint8_t v[64];
 };
 
-constexpr int kFewRows = 4;
+constexpr int kFewBlocks = 1, kFewSuper = 2;
 constexpr int kTileRows = 2;
 constexpr int kTileVectors = 1;
-constexpr int kFloatTile = 2;
+constexpr int kFloatRows = 2, kFloatTile = 2;
 constexpr int kQueryTile = 2;  // attention: queries that share a load of keys or values
 constexpr int kSignedZero = 0;
 
@@ -201,10 +201,9 @@ RZ_INLINE Ints add_products(Ints acc, Shorts16 a, Shorts16 b) {
   for (int i = 0; i < 8; ++i) acc.v[i] += a.v[2 * i] * b.v[2 * i] + a.v[2 * i + 1] * b.v[2 * i + 1];
   return acc;
 }
-RZ_INLINE Ints sub_products(Ints acc, Shorts16 a, Shorts16 b) {
-  for (int i = 0; i < 8; ++i) acc.v[i] -= a.v[2 * i] * b.v[2 * i] + a.v[2 * i + 1] * b.v[2 * i + 1];
-  return acc;
-}
+using RunScale = Ints;
+RZ_INLINE Ints first_of_pairs(Shorts32 s) { RZ_LANES(Ints, 16, s.v[2 * i]); }
+RZ_INLINE Ints second_of_pairs(Shorts32 s) { RZ_LANES(Ints, 16, s.v[2 * i + 1]); }
 RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
   RZ_LANES(Ints, 16, acc.v[i] + a.v[2 * i] * x[0] + a.v[2 * i + 1] * x[1]);
 }
@@ -242,6 +241,12 @@ RZ_INLINE Bytes32 nibbles(const uint8_t *p) {
 RZ_INLINE Bytes32 lookup(const int8_t *table16, Bytes32 index) {
   RZ_LANES(Bytes32, 32, static_cast<uint8_t>(table16[index.v[i]]));
 }
+RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) {
+  Bytes64 r;
+  std::memcpy(r.v, low.v, 32);
+  std::memcpy(r.v + 32, high.v, 32);
+  return r;
+}
 RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
   RZ_LANES(Bytes32, 32, static_cast<uint8_t>((bits >> i) & 1 ? value : 0));
 }
@@ -273,11 +278,17 @@ struct Broadcast {
   int8_t v[4];
 };
 RZ_INLINE Broadcast broadcast4(const int8_t *x) { return {{x[0], x[1], x[2], x[3]}}; }
+using Run = Ints;
+constexpr int run_steps(int) { return 64; }
 template <bool Signed>
-RZ_INLINE Ints dot4(Ints acc, PanelCodes codes, Broadcast x) {
-  for (int i = 0; i < 64; ++i) acc.v[i / 4] += product<Signed>(codes.v[i], static_cast<uint8_t>(x.v[i % 4]));
-  return acc;
+RZ_INLINE Run dot4(Run run, PanelCodes codes, Broadcast x) {
+  for (int i = 0; i < 64; ++i) run.v[i / 4] += product<Signed>(codes.v[i], static_cast<uint8_t>(x.v[i % 4]));
+  return run;
 }
+RZ_INLINE Run no_run() { return int_zeros(); }
+RZ_INLINE Run begin_run(Ints acc) { return acc; }
+RZ_INLINE Ints end_run(Ints, Run run) { return run; }
+RZ_INLINE Ints add_run(Ints acc, Run run, RunScale scale) { return mul_add_ints(acc, run, scale); }
 RZ_INLINE void transpose_codes(const Bytes64 *rows, uint8_t *out) {
   for (int step = 0; step < 16; ++step) {
     for (int row = 0; row < 16; ++row) std::memcpy(out + 64 * step + 4 * row, rows[row].v + 4 * step, 4);

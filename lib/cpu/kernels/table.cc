@@ -14,7 +14,6 @@ namespace rz::cpu {
 static Kernels filled() {
   Kernels table = {};
   table.name = RZ_NAME(RZ_ISA);
-  table.few_rows = RZ_ISA::kFewRows;
   RZ_ISA::fill_plain_matmuls(table.matmul);
   RZ_ISA::fill_super_matmuls(table.matmul);
   RZ_ISA::fill_float_matmuls(table.matmul);
