@@ -1,5 +1,6 @@
 #include "cpu/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -34,6 +35,18 @@ CpuExecutor::CpuExecutor(const Plan &plan, const Kernels &kernels, const Executo
     if (const auto *o = std::get_if<AttnOp>(&op)) {
       attention_per_token_ += static_cast<uint64_t>(o->heads * (o->head_dim + o->value_dim));
     }
+  }
+  ahead_.resize(plan.ops.size());
+  for (size_t i = plan.ops.size() - 1; i > 0; --i) {
+    ahead_[i - 1] = ahead_[i];
+    const Op &op = plan.ops[i];
+    if (const auto *o = std::get_if<QkvOp>(&op))
+      ahead_[i - 1] = {&o->wq, o->wq.rows + o->wk.rows + o->wv.rows};
+    if (const auto *o = std::get_if<MatmulAddOp>(&op)) ahead_[i - 1] = {&o->w, o->w.rows};
+    if (const auto *o = std::get_if<GateUpOp>(&op)) ahead_[i - 1] = {&o->up, o->up.rows};
+    if (const auto *o = std::get_if<RouteOp>(&op)) ahead_[i - 1] = {&o->w, o->w.rows};
+    if (const auto *o = std::get_if<HeadOp>(&op)) ahead_[i - 1] = {&o->w, o->w.rows};
+    if (std::holds_alternative<MoeGateUpOp>(op) || std::holds_alternative<MoeDownOp>(op)) ahead_[i - 1] = {};
   }
   blocks_.reserve(static_cast<size_t>(options.max_rows));
 }
@@ -71,6 +84,7 @@ void CpuExecutor::walk(int32_t thread) {
   for (int32_t i = control_->first_op; i < static_cast<int32_t>(plan_.ops.size()); ++i) {
     const Op &op = plan_.ops[static_cast<size_t>(i)];
     std::visit([&](const auto &o) { run_op(o, lane); }, op);
+    ask_ahead(static_cast<size_t>(i), thread);
     if (thread == 0) {
       next_op_ = i + 1;
       const bool late = control_->budget_us != 0 && now_us() - start_us_ >= control_->budget_us;
@@ -85,6 +99,19 @@ void CpuExecutor::walk(int32_t thread) {
     }
     if (stop_[i & 1].load(std::memory_order_relaxed)) return;
   }
+}
+
+// The memory would idle while threads wait for each other and while an op without weights is computed: each
+// asks for the first rows that it will multiply with next. Larger batches do not wait for the memory.
+void CpuExecutor::ask_ahead(size_t op, int32_t thread) const {
+  const Ahead &next = ahead_[op];
+  if (!next.w || rows() > kSplitRows) return;
+  const RowRange share = share_of(thread, team_.active(), next.rows);
+  if (share.first >= next.w->rows) return;
+  const uint64_t bytes =
+      static_cast<uint64_t>(std::min<int64_t>(16, next.w->rows - share.first)) * next.w->row_bytes();
+  const std::byte *from = next.w->data + static_cast<uint64_t>(share.first) * next.w->row_bytes();
+  for (uint64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at);
 }
 
 // cos and sin of every rope, row and pair, in double precision: positions times frequencies lose digits in

@@ -35,6 +35,7 @@ class CpuExecutor final : public Executor {
   void walk(int32_t thread);
   void begin(Lane &lane);  // rope angles of this batch
   void measure(const Op &op, uint64_t us);
+  void ask_ahead(size_t op, int32_t thread) const;
   std::byte *page(int32_t number) const {
     return pages_.data() + static_cast<uint64_t>(number) * kv_.page_bytes;
   }
@@ -58,8 +59,6 @@ class CpuExecutor final : public Executor {
   // all).
   void multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t first, int64_t n_rows, const Inputs &in,
                 const int32_t *x_rows, int64_t n, float *y, int64_t y_stride);
-  // Rows of a matrix that make one unit of work when `total` rows are to be done.
-  int64_t unit_rows(int64_t total) const;
 
   // ---- ops.cc
   void run_op(const EmbedOp &op, Lane &lane);
@@ -98,6 +97,13 @@ class CpuExecutor final : public Executor {
   Memory pages_;
   uint64_t weights_per_row_ = 0;      // multiply-accumulates of a row, but for attention
   uint64_t attention_per_token_ = 0;  // and those for each token it sees
+
+  // By op: the weights that the next op with a matrix begins with, and the rows that its team shares.
+  struct Ahead {
+    const Matrix *w = nullptr;
+    int64_t rows = 0;
+  };
+  std::vector<Ahead> ahead_;
 
   // The run under way.
   const Batch *batch_ = nullptr;

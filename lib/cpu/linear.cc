@@ -75,10 +75,4 @@ void CpuExecutor::multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t 
   (n <= kernels.few_rows ? kernels.few : kernels.many)(job);
 }
 
-int64_t CpuExecutor::unit_rows(int64_t total) const {
-  const int64_t fair =
-      round_up(total / (team_.active() * 8) + 1, 32);  // some eight units a thread even out the load
-  return fair < kTileCols ? fair : kTileCols;
-}
-
 }  // namespace rz::cpu

@@ -9,9 +9,9 @@ namespace rz::cpu {
 void CpuExecutor::run_op(const RouteOp &op, Lane &lane) {
   const int64_t n = rows(), experts = op.w.rows;
   const Inputs in = prepare(lane, {&op.w}, buffer(op.in), n, op.w.cols);
-  const int64_t unit = unit_rows(experts);
-  for (int64_t first = team_.take() * unit; first < experts; first = team_.take() * unit) {
-    const int64_t count = first + unit < experts ? unit : experts - first;
+  RowWork work(team_, lane.thread, experts);
+  for (RowRange part; work.next(part);) {
+    const auto [first, count] = part;
     multiply(lane, op.w, 0, first, count, in, nullptr, n, space_.router + first, experts);
   }
   team_.barrier();
@@ -73,10 +73,10 @@ void CpuExecutor::group_by_expert(const RouteOp &op) {
 void CpuExecutor::run_op(const MoeGateUpOp &op, Lane &lane) {
   const int64_t total = op.up.rows;
   const Inputs in = prepare(lane, {&op.gate, &op.up}, buffer(op.in), rows(), op.up.cols);
-  const int64_t unit = unit_rows(total * n_active_), per_expert = (total + unit - 1) / unit;
-  for (int64_t u = team_.take(); u < n_active_ * per_expert; u = team_.take()) {
-    const int32_t expert = space_.active[u / per_expert];
-    const int64_t first = u % per_expert * unit, count = first + unit < total ? unit : total - first;
+  RowWork work(team_, lane.thread, total * n_active_, total);
+  for (RowRange part; work.next(part);) {
+    const int32_t expert = space_.active[part.first / total];
+    const int64_t first = part.first % total, count = part.count;
     const int32_t at = space_.expert_first[expert], n = space_.expert_first[expert + 1] - at;
     multiply(lane, op.gate, expert, first, count, in, space_.slot_rows + at, n, lane.tile, kTileCols);
     multiply(lane, op.up, expert, first, count, in, space_.slot_rows + at, n, lane.tile2, kTileCols);
@@ -91,10 +91,10 @@ void CpuExecutor::run_op(const MoeDownOp &op, Lane &lane) {
   const int64_t total = op.down.rows;
   const Inputs in = prepare(lane, {&op.down}, buffer(op.in), rows() * op.used, op.down.cols);
   float *scratch = buffer(op.scratch), *x = buffer(op.x);
-  const int64_t unit = unit_rows(total * n_active_), per_expert = (total + unit - 1) / unit;
-  for (int64_t u = team_.take(); u < n_active_ * per_expert; u = team_.take()) {
-    const int32_t expert = space_.active[u / per_expert];
-    const int64_t first = u % per_expert * unit, count = first + unit < total ? unit : total - first;
+  RowWork work(team_, lane.thread, total * n_active_, total);
+  for (RowRange part; work.next(part);) {
+    const int32_t expert = space_.active[part.first / total];
+    const int64_t first = part.first % total, count = part.count;
     const int32_t at = space_.expert_first[expert], n = space_.expert_first[expert + 1] - at;
     multiply(lane, op.down, expert, first, count, in, space_.slots + at, n, lane.tile, kTileCols);
     for (int32_t i = 0; i < n; ++i) {

@@ -1,5 +1,6 @@
 // The dense ops of the plan. Every function is run by all threads at once and may end without a barrier: the
 // walk has one after each op.
+#include <algorithm>
 #include <cstring>
 
 #include "cpu/executor.h"
@@ -38,16 +39,16 @@ void CpuExecutor::run_op(const QkvOp &op, Lane &lane) {
   const Inputs in = prepare(lane, {&op.wq, &op.wk, &op.wv}, buffer(op.in), n, op.wq.cols);
   const Matrix *matrices[3] = {&op.wq, &op.wk, &op.wv};
   float *outs[3] = {buffer(op.q), space_.keys, space_.values};
-  const int64_t unit = unit_rows(op.wq.rows + op.wk.rows + op.wv.rows);
-  int64_t done = 0;  // units of the matrices before this one
-  int64_t u = team_.take();
-  for (int m = 0; m < 3; ++m) {
-    const int64_t total = matrices[m]->rows, units = (total + unit - 1) / unit;
-    for (; u < done + units; u = team_.take()) {
-      const int64_t first = (u - done) * unit, count = first + unit < total ? unit : total - first;
-      multiply(lane, *matrices[m], 0, first, count, in, nullptr, n, outs[m] + first, total);
+  RowWork work(team_, lane.thread, op.wq.rows + op.wk.rows + op.wv.rows);
+  for (RowRange part; work.next(part);) {
+    int64_t before = 0;  // rows of the matrices before this one
+    for (int m = 0; m < 3; ++m) {
+      const int64_t total = matrices[m]->rows, first = std::max<int64_t>(part.first - before, 0),
+                    end = std::min(part.first + part.count - before, total);
+      if (first < end)
+        multiply(lane, *matrices[m], 0, first, end - first, in, nullptr, n, outs[m] + first, total);
+      before += total;
     }
-    done += units;
   }
   team_.barrier();
   for (int64_t row = lane.thread; row < n; row += team_.active()) append_row(op, row);
@@ -99,9 +100,9 @@ void CpuExecutor::run_op(const MatmulAddOp &op, Lane &lane) {
   const int64_t n = rows(), total = op.w.rows;
   const Inputs in = prepare(lane, {&op.w}, buffer(op.in), n, op.w.cols);
   float *x = buffer(op.x);
-  const int64_t unit = unit_rows(total);
-  for (int64_t first = team_.take() * unit; first < total; first = team_.take() * unit) {
-    const int64_t count = first + unit < total ? unit : total - first;
+  RowWork work(team_, lane.thread, total);
+  for (RowRange part; work.next(part);) {
+    const auto [first, count] = part;
     multiply(lane, op.w, 0, first, count, in, nullptr, n, lane.tile, kTileCols);
     for (int64_t row = 0; row < n; ++row) {
       float *term = lane.tile + row * kTileCols;
@@ -125,9 +126,9 @@ void CpuExecutor::run_op(const MatmulAddOp &op, Lane &lane) {
 void CpuExecutor::run_op(const GateUpOp &op, Lane &lane) {
   const int64_t n = rows(), total = op.up.rows;
   const Inputs in = prepare(lane, {&op.gate, &op.up}, buffer(op.in), n, op.up.cols);
-  const int64_t unit = unit_rows(total);
-  for (int64_t first = team_.take() * unit; first < total; first = team_.take() * unit) {
-    const int64_t count = first + unit < total ? unit : total - first;
+  RowWork work(team_, lane.thread, total);
+  for (RowRange part; work.next(part);) {
+    const auto [first, count] = part;
     multiply(lane, op.up, 0, first, count, in, nullptr, n, lane.tile, kTileCols);
     if (op.gate) multiply(lane, op.gate, 0, first, count, in, nullptr, n, lane.tile2, kTileCols);
     for (int64_t row = 0; row < n; ++row) {
@@ -150,9 +151,9 @@ void CpuExecutor::run_op(const HeadOp &op, Lane &lane) {
   }
   team_.barrier();
   const Inputs in = prepare(lane, {&op.w}, space_.head_rows, n, hidden);
-  const int64_t unit = unit_rows(total);
-  for (int64_t first = team_.take() * unit; first < total; first = team_.take() * unit) {
-    const int64_t count = first + unit < total ? unit : total - first;
+  RowWork work(team_, lane.thread, total);
+  for (RowRange part; work.next(part);) {
+    const auto [first, count] = part;
     float *logits = batch_->logits + first;
     multiply(lane, op.w, 0, first, count, in, nullptr, n, logits, total);
     for (int64_t row = 0; row < n; ++row) {

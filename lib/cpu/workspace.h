@@ -7,6 +7,7 @@
 #include "backend/backend.h"
 #include "base/arena.h"
 #include "cpu/kernels.h"
+#include "cpu/row_work.h"
 
 namespace rz::cpu {
 
@@ -14,8 +15,7 @@ constexpr int32_t kBlockRows = 8;    // prompt rows that share a pass over the p
 constexpr int32_t kChunkPages = 16;  // pages summed up before they are merged: 512 tokens, on every path
 constexpr int32_t kSplitRows = 4;    // batches up to this size may split their pages over threads
 constexpr int64_t kPrivateValues =
-    16384;                         // activations that every thread quantizes for itself rather than wait
-constexpr int64_t kTileCols = 64;  // weight rows of a unit of work, at most
+    16384;  // activations that every thread quantizes for itself rather than wait
 
 // What one thread works with.
 struct Lane {

@@ -21,9 +21,7 @@ struct FormatQ4_0 {
   static constexpr bool kSigned = false;
   static constexpr int kZero = 8, kLargest = 15;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
-  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
-    return join(nibbles(a.qs), nibbles(b.qs));
-  }
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return nibbles(a.qs, b.qs); }
 };
 
 struct FormatQ4_1 {
@@ -31,16 +29,15 @@ struct FormatQ4_1 {
   static constexpr bool kSigned = false;
   static constexpr int kZero = 0, kLargest = 15;
   static constexpr uint64_t kD = offsetof(Block, d), kM = offsetof(Block, m);
-  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
-    return join(nibbles(a.qs), nibbles(b.qs));
-  }
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return nibbles(a.qs, b.qs); }
 };
 
 template <class B>
-RZ_INLINE Bytes32 five_bits(const B &block) {
-  uint32_t high;
-  std::memcpy(&high, block.qh, sizeof high);
-  return or_bytes(nibbles(block.qs), bytes_from_bits(high, 16));
+RZ_INLINE Bytes64 five_bits(const B &a, const B &b) {
+  uint32_t first, second;
+  std::memcpy(&first, a.qh, sizeof first);
+  std::memcpy(&second, b.qh, sizeof second);
+  return or_bytes(nibbles(a.qs, b.qs), bytes_from_bits(first | static_cast<uint64_t>(second) << 32, 16));
 }
 
 struct FormatQ5_0 {
@@ -48,7 +45,7 @@ struct FormatQ5_0 {
   static constexpr bool kSigned = false;
   static constexpr int kZero = 16, kLargest = 31;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
-  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return join(five_bits(a), five_bits(b)); }
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return five_bits(a, b); }
 };
 
 struct FormatQ5_1 {
@@ -56,7 +53,7 @@ struct FormatQ5_1 {
   static constexpr bool kSigned = false;
   static constexpr int kZero = 0, kLargest = 31;
   static constexpr uint64_t kD = offsetof(Block, d), kM = offsetof(Block, m);
-  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return join(five_bits(a), five_bits(b)); }
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return five_bits(a, b); }
 };
 
 struct FormatQ8_0 {
@@ -64,9 +61,7 @@ struct FormatQ8_0 {
   static constexpr bool kSigned = true;
   static constexpr int kZero = kSignedZero, kLargest = 128;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
-  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
-    return bias_signed(join(load_bytes32(a.qs), load_bytes32(b.qs)));
-  }
+  static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) { return bias_signed(join(a.qs, b.qs)); }
 };
 
 struct FormatIQ4_NL {
@@ -75,7 +70,7 @@ struct FormatIQ4_NL {
   static constexpr int kZero = kSignedZero, kLargest = 127;
   static constexpr uint64_t kD = offsetof(Block, d), kM = kNone;
   static RZ_INLINE Bytes64 codes(const Block &a, const Block &b) {
-    return bias_signed(join(lookup(kIq4Values, nibbles(a.qs)), lookup(kIq4Values, nibbles(b.qs))));
+    return bias_signed(lookup(kIq4Values, nibbles(a.qs, b.qs)));
   }
 };
 
@@ -88,14 +83,14 @@ struct Scales {
 // four of each in their low 6 bits; bytes 8-11 the low nibbles of the last four, whose high two bits top
 // bytes 0-7.
 RZ_INLINE Scales packed_scales(const uint8_t *packed) {
-  uint32_t a, b, c;
-  std::memcpy(&a, packed, 4);
-  std::memcpy(&b, packed + 4, 4);
+  uint64_t low;
+  uint32_t c;
+  std::memcpy(&low, packed, 8);
   std::memcpy(&c, packed + 8, 4);
-  const uint64_t s_low = a & 0x3f3f3f3f, m_low = b & 0x3f3f3f3f;
-  const uint64_t s_high = (c & 0x0f0f0f0f) | ((a >> 2) & 0x30303030);
-  const uint64_t m_high = ((c >> 4) & 0x0f0f0f0f) | ((b >> 2) & 0x30303030);
-  return {widen_twice(s_low | s_high << 32), widen_twice(m_low | m_high << 32)};
+  const uint64_t nibbles =
+      (c | static_cast<uint64_t>(c) << 28) & 0x0f0f0f0f0f0f0f0f;  // low ones, then high ones
+  const uint64_t first = low & 0x3f3f3f3f3f3f3f3f, last = nibbles | ((low >> 2) & 0x3030303030303030);
+  return {widen_twice(first, last, 0), widen_twice(first, last, 4)};
 }
 
 struct FormatQ4_K {
@@ -105,8 +100,7 @@ struct FormatQ4_K {
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
   static RZ_INLINE Scales scales(const Block &b) { return packed_scales(b.scales); }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
-    const Bytes32 q = load_bytes32(b.qs + 32 * quarter);
-    return join(and_bytes(q, 15), field_right(q, 4, 15));
+    return two_fields(b.qs + 32 * quarter, 0, 4, 15);
   }
 };
 
@@ -117,9 +111,8 @@ struct FormatQ5_K {
   static constexpr uint64_t kD = offsetof(Block, d), kDmin = offsetof(Block, dmin);
   static RZ_INLINE Scales scales(const Block &b) { return packed_scales(b.scales); }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
-    const Bytes32 q = load_bytes32(b.qs + 32 * quarter), h = load_bytes32(b.qh);
-    return join(or_bytes(and_bytes(q, 15), shift_left_bytes<4>(field_right(h, 2 * quarter, 1))),
-                or_bytes(field_right(q, 4, 15), shift_left_bytes<4>(field_right(h, 2 * quarter + 1, 1))));
+    const Bytes64 low = two_fields(b.qs + 32 * quarter, 0, 4, 15);
+    return or_bytes(low, shift_left_bytes<4>(two_fields(b.qh, 2 * quarter, 2 * quarter + 1, 1)));
   }
 };
 
@@ -133,14 +126,10 @@ struct FormatQ6_K {
     return {s, mul_shorts(s, -kZero)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
-    const uint8_t *low = b.ql + 64 * (quarter / 2);
-    const int upper =
-        4 * (quarter % 2);  // quarters 1 and 3 are the high nibbles, and the high half of the high bits
-    const Bytes32 h = load_bytes32(b.qh + 32 * (quarter / 2));
-    return join(
-        or_bytes(field_right(load_bytes32(low), upper, 15), shift_left_bytes<4>(field_right(h, upper, 3))),
-        or_bytes(field_right(load_bytes32(low + 32), upper, 15),
-                 shift_left_bytes<4>(field_right(h, upper + 2, 3))));
+    // Quarters 1 and 3 are the high nibbles, and the high half of the high bits.
+    const int upper = 4 * (quarter % 2);
+    const Bytes64 low = field_right(load_bytes64(b.ql + 64 * (quarter / 2)), upper, 15);
+    return or_bytes(low, shift_left_bytes<4>(two_fields(b.qh + 32 * (quarter / 2), upper, upper + 2, 3)));
   }
 };
 
@@ -154,8 +143,7 @@ struct FormatQ2_K {
     return {and_shorts(both, 15), shift_right_shorts<4>(both)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
-    const Bytes32 q = load_bytes32(b.qs + 32 * (quarter / 2));
-    return join(field_right(q, 4 * (quarter % 2), 3), field_right(q, 4 * (quarter % 2) + 2, 3));
+    return two_fields(b.qs + 32 * (quarter / 2), 4 * (quarter % 2), 4 * (quarter % 2) + 2, 3);
   }
 };
 
@@ -176,18 +164,13 @@ struct FormatQ3_K {
     const uint64_t last = ((low >> 4) & 0x0f0f0f0f0f0f0f0f) |
                           (static_cast<uint64_t>((high >> 4) & 0x03030303) << 4) |
                           (static_cast<uint64_t>((high >> 6) & 0x03030303) << 36);
-    const uint64_t all[2] = {first, last};
-    uint8_t bytes[16];
-    std::memcpy(bytes, all, 16);
-    const Shorts16 s = sub_shorts(widen_unsigned(bytes), 32);
+    const Shorts16 s = sub_shorts(widen_words(first, last), 32);
     return {s, mul_shorts(s, -kZero)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
-    const Bytes32 q = load_bytes32(b.qs + 32 * (quarter / 2)), h = load_bytes32(b.hmask);
     const int shift = 4 * (quarter % 2);
-    return join(
-        or_bytes(field_right(q, shift, 3), shift_left_bytes<2>(field_right(h, 2 * quarter, 1))),
-        or_bytes(field_right(q, shift + 2, 3), shift_left_bytes<2>(field_right(h, 2 * quarter + 1, 1))));
+    const Bytes64 low = two_fields(b.qs + 32 * (quarter / 2), shift, shift + 2, 3);
+    return or_bytes(low, shift_left_bytes<2>(two_fields(b.hmask, 2 * quarter, 2 * quarter + 1, 1)));
   }
 };
 
@@ -199,18 +182,21 @@ struct FormatIQ4_XS {
   static RZ_INLINE Scales scales(const Block &b) {
     uint32_t low;
     std::memcpy(&low, b.scales_l, 4);
-    uint64_t bytes = 0;
-    for (int i = 0; i < 8; ++i) {
-      const uint64_t scale =
-          ((low >> (4 * i)) & 15) | (static_cast<uint64_t>((b.scales_h >> (2 * i)) & 3) << 4);
-      bytes |= scale << (8 * i);
-    }
-    const Shorts16 s = sub_shorts(widen_twice(bytes), 32);
+    // A nibble, and a pair of bits, to each of eight bytes, by halves.
+    uint64_t scale = low, high = b.scales_h;
+    scale = (scale | scale << 16) & 0x0000ffff0000ffff;
+    scale = (scale | scale << 8) & 0x00ff00ff00ff00ff;
+    scale = (scale | scale << 4) & 0x0f0f0f0f0f0f0f0f;
+    high = (high | high << 24) & 0x000000ff000000ff;
+    high = (high | high << 12) & 0x000f000f000f000f;
+    high = (high | high << 6) & 0x0303030303030303;
+    const uint64_t bytes = scale | high << 4;
+    const Shorts16 s = sub_shorts(widen_twice(bytes, bytes >> 32, 0), 32);
     return {s, mul_shorts(s, -kZero)};
   }
   static RZ_INLINE Bytes64 codes(const Block &b, int quarter) {
     const uint8_t *q = b.qs + 32 * quarter;
-    return bias_signed(join(lookup(kIq4Values, nibbles(q)), lookup(kIq4Values, nibbles(q + 16))));
+    return bias_signed(lookup(kIq4Values, nibbles(q, q + 16)));
   }
 };
 

@@ -178,15 +178,47 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 v, const int16_t *x) {
 RZ_INLINE Bytes64 load_bytes64(const void *p) {
   return {load_bytes(p), load_bytes(static_cast<const uint8_t *>(p) + 32)};
 }
-RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) { return {low, high}; }
 RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return {low, high}; }
-RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
+RZ_INLINE Bytes64 join(const void *low, const void *high) { return {load_bytes(low), load_bytes(high)}; }
+RZ_INLINE __m256i and_half(__m256i v, uint8_t mask) {
+  return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(mask)));
+}
+RZ_INLINE __m256i right_half(__m256i v, int n, uint8_t mask) {
+  return and_half(_mm256_srl_epi16(v, _mm_cvtsi32_si128(n)), mask);
+}
+RZ_INLINE Bytes64 or_bytes(Bytes64 x, Bytes64 y) {
+  return {_mm256_or_si256(x.a, y.a), _mm256_or_si256(x.b, y.b)};
+}
+template <int n>
+RZ_INLINE Bytes64 shift_left_bytes(Bytes64 v) {
+  return {_mm256_slli_epi16(v.a, n), _mm256_slli_epi16(v.b, n)};
+}
+RZ_INLINE Bytes64 field_right(Bytes64 v, int n, uint8_t mask) {
+  return {right_half(v.a, n, mask), right_half(v.b, n, mask)};
+}
+RZ_INLINE Bytes64 two_fields(const void *p, int low, int high, uint8_t mask) {
+  const __m256i v = load_bytes(p);
+  return {right_half(v, low, mask), right_half(v, high, mask)};
+}
+RZ_INLINE __m256i nibbles_of(const uint8_t *p) {
+  const __m128i q = load16(p);
+  return and_half(_mm256_set_m128i(_mm_srli_epi16(q, 4), q), 15);
+}
+RZ_INLINE Bytes64 nibbles(const uint8_t *a, const uint8_t *b) { return {nibbles_of(a), nibbles_of(b)}; }
+RZ_INLINE Bytes64 lookup(const int8_t *table16, Bytes64 index) {
+  const __m256i table = _mm256_broadcastsi128_si256(load16(table16));
+  return {_mm256_shuffle_epi8(table, index.a), _mm256_shuffle_epi8(table, index.b)};
+}
+RZ_INLINE __m256i half_from_bits(uint32_t bits, uint8_t value) {
   const __m256i spread_bits =
       _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int32_t>(bits)),
                           _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303));
   const __m256i bit = _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
-  const __m256i set = _mm256_cmpeq_epi8(_mm256_and_si256(spread_bits, bit), bit);
-  return and_bytes(set, value);
+  return and_half(_mm256_cmpeq_epi8(_mm256_and_si256(spread_bits, bit), bit), value);
+}
+RZ_INLINE Bytes64 bytes_from_bits(uint64_t bits, uint8_t value) {
+  return {half_from_bits(static_cast<uint32_t>(bits), value),
+          half_from_bits(static_cast<uint32_t>(bits >> 32), value)};
 }
 RZ_INLINE Bytes64 bias_signed(Bytes64 v) { return v; }
 

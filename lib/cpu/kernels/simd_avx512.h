@@ -155,13 +155,41 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
 
 // ---- bytes
 RZ_INLINE Bytes64 load_bytes64(const void *p) { return _mm512_loadu_si512(p); }
-RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) {
+RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) {
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
-RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return join(low, high); }
+RZ_INLINE Bytes64 join(const void *low, const void *high) {  // 32 bytes each
+  return join_shorts(load_bytes(low), load_bytes(high));
+}
+RZ_INLINE Bytes64 and_bytes(Bytes64 v, uint8_t mask) {
+  return _mm512_and_si512(v, _mm512_set1_epi8(static_cast<char>(mask)));
+}
+RZ_INLINE Bytes64 or_bytes(Bytes64 x, Bytes64 y) { return _mm512_or_si512(x, y); }
+template <int n>
+RZ_INLINE Bytes64 shift_left_bytes(Bytes64 v) {  // bits must not leave their byte
+  return _mm512_slli_epi16(v, n);
+}
+// (byte >> n) & mask; the mask keeps bits of the neighbour out.
+RZ_INLINE Bytes64 field_right(Bytes64 v, int n, uint8_t mask) {
+  return and_bytes(_mm512_srl_epi16(v, _mm_cvtsi32_si128(n)), mask);
+}
+// 32 bytes twice: (byte >> low) & mask of each, then (byte >> high) & mask.
+RZ_INLINE Bytes64 two_fields(const void *p, int low, int high, uint8_t mask) {
+  const __m512i shifts = _mm512_set_epi64(high, high, high, high, low, low, low, low);
+  return and_bytes(_mm512_srlv_epi64(_mm512_broadcast_i64x4(load_bytes(p)), shifts), mask);
+}
+// 16 bytes of each: low nibbles of `a`, high ones of `a`, then those of `b`.
+RZ_INLINE Bytes64 nibbles(const uint8_t *a, const uint8_t *b) {
+  const __m512i both =
+      join_shorts(_mm256_broadcastsi128_si256(load16(a)), _mm256_broadcastsi128_si256(load16(b)));
+  return and_bytes(_mm512_srlv_epi64(both, _mm512_set_epi64(4, 4, 0, 0, 4, 4, 0, 0)), 15);
+}
+RZ_INLINE Bytes64 lookup(const int8_t *table16, Bytes64 index) {
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load16(table16)), index);
+}
 // Byte i is `value` where bit i is set, else 0.
-RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
-  return _mm256_maskz_set1_epi8(bits, static_cast<char>(value));
+RZ_INLINE Bytes64 bytes_from_bits(uint64_t bits, uint8_t value) {
+  return _mm512_maskz_set1_epi8(bits, static_cast<char>(value));
 }
 // Signed codes as the dot products below want them: code + kSignedZero.
 RZ_INLINE Bytes64 bias_signed(Bytes64 a) { return _mm512_xor_si512(a, _mm512_set1_epi8(-128)); }

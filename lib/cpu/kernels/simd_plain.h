@@ -16,9 +16,6 @@ struct Shorts16 {
 struct Shorts32 {
   int16_t v[32];
 };
-struct Bytes32 {
-  uint8_t v[32];
-};
 struct Bytes64 {
   uint8_t v[64];
 };
@@ -178,8 +175,11 @@ RZ_INLINE void store_shorts(int16_t *p, Shorts16 a) {
   for (int i = 0; i < 16; ++i) p[i] = a.v[i];
 }
 RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { RZ_LANES(Shorts32, 32, p[i]); }
-RZ_INLINE Shorts16 widen_twice(uint64_t bytes) {
-  RZ_LANES(Shorts16, 16, static_cast<int16_t>((bytes >> (8 * (i / 2))) & 255));
+RZ_INLINE Shorts16 widen_twice(uint64_t first, uint64_t second, int from) {
+  RZ_LANES(Shorts16, 16, static_cast<int16_t>(((i < 8 ? first : second) >> (8 * (from + i / 2 % 4))) & 255));
+}
+RZ_INLINE Shorts16 widen_words(uint64_t first, uint64_t second) {
+  RZ_LANES(Shorts16, 16, static_cast<int16_t>(((i < 8 ? first : second) >> (8 * (i % 8))) & 255));
 }
 RZ_INLINE Shorts16 widen_unsigned(const uint8_t *p) { RZ_LANES(Shorts16, 16, p[i]); }
 RZ_INLINE Shorts16 widen_signed(const int8_t *p) { RZ_LANES(Shorts16, 16, p[i]); }
@@ -209,46 +209,40 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 a, const int16_t *x) {
 }
 
 // ---- bytes
-RZ_INLINE Bytes32 load_bytes32(const void *p) {
-  Bytes32 r;
-  std::memcpy(r.v, p, sizeof r.v);
-  return r;
-}
 RZ_INLINE Bytes64 load_bytes64(const void *p) {
   Bytes64 r;
   std::memcpy(r.v, p, sizeof r.v);
   return r;
 }
-RZ_INLINE Bytes64 join(Bytes32 low, Bytes32 high) {
-  RZ_LANES(Bytes64, 64, i < 32 ? low.v[i] : high.v[i - 32]);
-}
-RZ_INLINE Bytes32 and_bytes(Bytes32 a, uint8_t mask) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>(a.v[i] & mask));
-}
-RZ_INLINE Bytes32 or_bytes(Bytes32 a, Bytes32 b) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>(a.v[i] | b.v[i]));
-}
-RZ_INLINE Bytes32 field_right(Bytes32 a, int n, uint8_t mask) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>((a.v[i] >> n) & mask));
-}
-template <int n>
-RZ_INLINE Bytes32 shift_left_bytes(Bytes32 a) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>(a.v[i] << n));
-}
-RZ_INLINE Bytes32 nibbles(const uint8_t *p) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>(i < 16 ? p[i] & 15 : p[i - 16] >> 4));
-}
-RZ_INLINE Bytes32 lookup(const int8_t *table16, Bytes32 index) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>(table16[index.v[i]]));
-}
-RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) {
+RZ_INLINE Bytes64 join(const void *low, const void *high) {
   Bytes64 r;
-  std::memcpy(r.v, low.v, 32);
-  std::memcpy(r.v + 32, high.v, 32);
+  std::memcpy(r.v, low, 32);
+  std::memcpy(r.v + 32, high, 32);
   return r;
 }
-RZ_INLINE Bytes32 bytes_from_bits(uint32_t bits, uint8_t value) {
-  RZ_LANES(Bytes32, 32, static_cast<uint8_t>((bits >> i) & 1 ? value : 0));
+RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return join(low.v, high.v); }
+RZ_INLINE Bytes64 or_bytes(Bytes64 a, Bytes64 b) {
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>(a.v[i] | b.v[i]));
+}
+template <int n>
+RZ_INLINE Bytes64 shift_left_bytes(Bytes64 a) {
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>(a.v[i] << n));
+}
+RZ_INLINE Bytes64 field_right(Bytes64 a, int n, uint8_t mask) {
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>((a.v[i] >> n) & mask));
+}
+RZ_INLINE Bytes64 two_fields(const void *p, int low, int high, uint8_t mask) {
+  const uint8_t *b = static_cast<const uint8_t *>(p);
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>((i < 32 ? b[i] >> low : b[i - 32] >> high) & mask));
+}
+RZ_INLINE Bytes64 nibbles(const uint8_t *a, const uint8_t *b) {
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>(((i < 32 ? a : b)[i % 16] >> (i % 32 < 16 ? 0 : 4)) & 15));
+}
+RZ_INLINE Bytes64 lookup(const int8_t *table16, Bytes64 index) {
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>(table16[index.v[i]]));
+}
+RZ_INLINE Bytes64 bytes_from_bits(uint64_t bits, uint8_t value) {
+  RZ_LANES(Bytes64, 64, static_cast<uint8_t>((bits >> i) & 1 ? value : 0));
 }
 RZ_INLINE Bytes64 bias_signed(Bytes64 a) { return a; }
 

@@ -1,10 +1,9 @@
-// The words that AVX2 and AVX-512 say with the same registers: 16 shorts and 32 bytes, one of 256 bits each.
+// The words that AVX2 and AVX-512 say with the same registers: 16 shorts, one of 256 bits.
 #pragma once
 
 namespace rz::cpu::RZ_ISA {
 
 using Shorts16 = __m256i;  // 16 x int16
-using Bytes32 = __m256i;
 
 RZ_INLINE __m128i load16(const void *p) { return _mm_loadu_si128(static_cast<const __m128i *>(p)); }
 RZ_INLINE __m256i load_bytes(const void *p) { return _mm256_loadu_si256(static_cast<const __m256i *>(p)); }
@@ -29,10 +28,15 @@ RZ_INLINE Shorts16 load_shorts(const int16_t *p) { return load_bytes(p); }
 RZ_INLINE void store_shorts(int16_t *p, Shorts16 v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
 }
-// 8 bytes, each twice, as 16 shorts; 16 bytes as 16 shorts.
-RZ_INLINE Shorts16 widen_twice(uint64_t bytes) {
-  const __m128i b = _mm_cvtsi64_si128(static_cast<int64_t>(bytes));
-  return _mm256_cvtepu8_epi16(_mm_unpacklo_epi8(b, b));
+// Bytes 0-3 of two words, or bytes 4-7 (`from` 4), each twice, as 16 shorts.
+RZ_INLINE Shorts16 widen_twice(uint64_t first, uint64_t second, int from) {
+  const __m128i b = _mm_unpacklo_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(first)),
+                                       _mm_cvtsi64_si128(static_cast<int64_t>(second)));
+  return _mm256_cvtepu8_epi16(from == 0 ? _mm_unpacklo_epi8(b, b) : _mm_unpackhi_epi8(b, b));
+}
+// The bytes of two words as 16 shorts.
+RZ_INLINE Shorts16 widen_words(uint64_t first, uint64_t second) {
+  return _mm256_cvtepu8_epi16(_mm_set_epi64x(static_cast<int64_t>(second), static_cast<int64_t>(first)));
 }
 RZ_INLINE Shorts16 widen_unsigned(const uint8_t *p) { return _mm256_cvtepu8_epi16(load16(p)); }
 RZ_INLINE Shorts16 widen_signed(const int8_t *p) { return _mm256_cvtepi8_epi16(load16(p)); }
@@ -45,28 +49,5 @@ RZ_INLINE Shorts16 shift_right_shorts(Shorts16 v) {
 }
 RZ_INLINE Shorts16 sub_shorts(Shorts16 v, int16_t x) { return _mm256_sub_epi16(v, _mm256_set1_epi16(x)); }
 RZ_INLINE Shorts16 mul_shorts(Shorts16 v, int16_t x) { return _mm256_mullo_epi16(v, _mm256_set1_epi16(x)); }
-
-// ---- bytes
-RZ_INLINE Bytes32 load_bytes32(const void *p) { return load_bytes(p); }
-RZ_INLINE Bytes32 and_bytes(Bytes32 v, uint8_t mask) {
-  return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(mask)));
-}
-RZ_INLINE Bytes32 or_bytes(Bytes32 x, Bytes32 y) { return _mm256_or_si256(x, y); }
-// (byte >> n) & mask; the mask keeps bits of the neighbour out.
-RZ_INLINE Bytes32 field_right(Bytes32 v, int n, uint8_t mask) {
-  return and_bytes(_mm256_srl_epi16(v, _mm_cvtsi32_si128(n)), mask);
-}
-template <int n>
-RZ_INLINE Bytes32 shift_left_bytes(Bytes32 v) {  // bits must not leave their byte
-  return _mm256_slli_epi16(v, n);
-}
-// 16 bytes: their low nibbles, then their high nibbles.
-RZ_INLINE Bytes32 nibbles(const uint8_t *p) {
-  const __m128i q = load16(p);
-  return and_bytes(_mm256_set_m128i(_mm_srli_epi16(q, 4), q), 15);
-}
-RZ_INLINE Bytes32 lookup(const int8_t *table16, Bytes32 index) {
-  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load16(table16)), index);
-}
 
 }  // namespace rz::cpu::RZ_ISA
