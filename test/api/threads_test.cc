@@ -76,9 +76,12 @@ TEST(Threads, UseNoProcessorBetweenGenerations) {
 // Runs take turns, so that whoever else uses the machine disturbs both alike; what is left of that may still
 // spoil one comparison, hardly three.
 TEST(Threads, PastTheProcessorsKeepTheSpeedOfThose) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "instrumented code has another speed";
+#endif
+  if (usable_cores() >= 8) GTEST_SKIP() << "8 threads have a processor each";
   constexpr double kKept = 0.7;
   const ModelHandle fitting = load_with(std::min(2, usable_cores())), many = load_with(8);
-  if (usable_cores() >= 8) GTEST_SKIP() << "8 threads have a processor each";
   double kept = 0;
   for (int attempt = 0; attempt < 3 && kept < kKept; ++attempt) {
     std::vector<double> few_seconds, many_seconds;

@@ -86,7 +86,7 @@ TEST_P(Rows, NormIsTheFormula) {
 
 TEST_P(Rows, RopeTurnsPairsAndNothingElse) {
   for (const RopeStyle style : {RopeStyle::Adjacent, RopeStyle::Halves}) {
-    for (const size_t dims : {2, 4, 16, 30, 32, 34, 66, 100, 128, 256}) {
+    for (const size_t dims : std::initializer_list<size_t>{2, 4, 16, 30, 32, 34, 66, 100, 128, 256}) {
       SCOPED_TRACE(std::to_string(dims) + (style == RopeStyle::Adjacent ? " adjacent" : " halves"));
       const size_t pairs = dims / 2, step = style == RopeStyle::Adjacent ? 1 : pairs;
       const Row x = random_values(dims, 1, 4);
@@ -262,7 +262,7 @@ void time_norm(benchmark::State &state, const Kernels &kernels, size_t n) {
 }
 
 const bool kTimed = test::for_every_set([](const std::string &name, const Kernels &set) {
-  for (const size_t n : {1024, 4096}) {
+  for (const size_t n : {size_t{1024}, size_t{4096}}) {
     benchmark::RegisterBenchmark(("norm/" + name + "/" + std::to_string(n)).c_str(), time_norm,
                                  std::cref(set), n);
   }
