@@ -33,10 +33,10 @@ LDLIBS   += $(DEPS) -ldl
 
 # ---- set-up: what is missing is installed where a person asked to run something, and only named elsewhere ----------
 asked = $(filter $(1),$(MAKECMDGOALS))
-SETUP_GROUPS := build $(if $(call asked,test test-%),test) $(if $(call asked,bench),bench) $(if $(call asked,lint),lint)
+SETUP_GROUPS := build $(if $(call asked,test test-% bench-kernels),test) $(if $(call asked,lint),lint)
 SETUP_DONE   := $(BUILD)/setup-$(subst $() ,-,$(strip $(SETUP_GROUPS)))
 $(SETUP_DONE): lib/setup.sh
-	@lib/setup.sh $(if $(call asked,run test test-% bench lint),,--check) $(SETUP_GROUPS)
+	@lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels lint),,--check) $(SETUP_GROUPS)
 	@mkdir -p $(@D); touch $@
 
 # ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
@@ -127,9 +127,11 @@ $(BUILD)/test/%.o: test/%.cc | $(SETUP_DONE)
 $(BUILD)/rooms/test-support.a: $(call objects,$(sort $(wildcard test/support/*.cc)))
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
+# The CPU room times its kernels beside their tests, and chooses in a main of its own.
+test_libraries = $(if $(filter cpu,$(1)),-lbenchmark -lgtest,-lgtest -lgtest_main)
 define test_rule
 $(BUILD)/test-$(1): $(call objects,$(sort $(wildcard test/$(1)/*.cc))) $(BUILD)/rooms/test-support.a $(foreach r,$(call rooms_upto,$(1)),$(BUILD)/rooms/$(r).a)
-	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(BUILD)/rooms/test-support.a $(foreach r,$(call reverse,$(call rooms_upto,$(1))),$(BUILD)/rooms/$(r).a) -Wl,--end-group $$(LDLIBS) -lgtest -lgtest_main
+	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(BUILD)/rooms/test-support.a $(foreach r,$(call reverse,$(call rooms_upto,$(1))),$(BUILD)/rooms/$(r).a) -Wl,--end-group $$(LDLIBS) $(call test_libraries,$(1))
 test-$(1): $(BUILD)/test-$(1)
 	$(BUILD)/test-$(1) --gtest_brief=1
 endef
@@ -171,6 +173,8 @@ $(BUILD)/models/qwen3-0.6b-Q4_K_M.gguf: $(BUILD)/rz-synth
 	@mkdir -p $(@D); $< qwen3-0.6b Q4_K_M $@
 bench: $(BUILD)/rz $(BENCH_MODEL)  ## prompt and decode speed of random weights in a real model's shape; BENCH_MODEL=file, ARGS="-p 512 -n 32"
 	@$(BUILD)/rz bench $(BENCH_MODEL) $(ARGS)
+bench-kernels: $(BUILD)/test-cpu  ## each kernel alone, of every instruction set; ARGS=--benchmark_filter=matmul/avx2
+	@$< $(if $(ARGS),$(ARGS),--benchmark_filter=.) --benchmark_min_time=0.1
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: lib $(SETUP_DONE)  ## format, floors, file lengths, exported symbols, the header in C and C++
@@ -203,6 +207,6 @@ help:  ## this list
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib examples run test test-c test-rooms test-programs test-sanitizers test-clang bench lint tidy install clean \
+.PHONY: all lib examples run test test-c test-rooms test-programs test-sanitizers test-clang bench bench-kernels lint tidy install clean \
   help $(addprefix test-,$(TEST_ROOMS))
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

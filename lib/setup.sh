@@ -2,7 +2,7 @@
 # Finds what building, testing or checking librz needs and this machine lacks, and installs it from Debian's
 # packages (with sudo where the user is not root). Where it cannot, it names what is missing and ends with 1.
 #
-#   lib/setup.sh [--check] build|test|bench|lint ...      --check installs nothing
+#   lib/setup.sh [--check] build|test|lint ...      --check installs nothing
 set -u
 
 # group, package, what it brings (a command, or a file by glob), whether the work can go on without it
@@ -14,9 +14,9 @@ build libxxhash-dev      /usr/include/xxhash.h              needed
 build nlohmann-json3-dev /usr/include/nlohmann/json.hpp     needed
 build libmimalloc2.0     /usr/lib/*/libmimalloc.so.2        wanted
 test  libgtest-dev       /usr/include/gtest/gtest.h         needed
+test  libbenchmark-dev   /usr/include/benchmark/benchmark.h needed
 test  cmake              cmake                              wanted
 test  pkg-config         pkg-config                         wanted
-bench libbenchmark-dev   /usr/include/benchmark/benchmark.h needed
 lint  clang-format       clang-format                       needed
 '
 
@@ -53,7 +53,7 @@ install() {
 
 check=
 [ "${1-}" = --check ] && { check=1; shift; }
-groups="${*:-build test bench lint}"
+groups="${*:-build test lint}"
 
 absent=$(missing any)
 [ -n "$absent" ] || exit 0

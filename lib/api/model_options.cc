@@ -5,8 +5,8 @@
 #include <limits>
 #include <string_view>
 
-#include "api/physical_cores.h"
 #include "api/versioned.h"
+#include "base/cores.h"
 
 namespace rz::api {
 
@@ -89,8 +89,7 @@ ModelOptions read_model_options(const rz_model_options *given) {
   options.load.check_tensors = flag(RZ_MODEL_CHECK_TENSORS);
   options.max_sequences = in_range("max_sequences", o.max_sequences, kMostSequences, kDefaultSequences);
   ExecutorOptions &executor = options.executor;
-  executor.threads = in_range("threads", o.threads, kMostThreads, 0);
-  if (executor.threads == 0) executor.threads = physical_cores();
+  executor.threads = worthwhile_threads(in_range("threads", o.threads, kMostThreads, 0));
   executor.max_rows = in_range("max_batch", o.max_batch, kLargestBatch, kDefaultBatch);
   executor.max_logit_rows = std::min(executor.max_rows, std::max(options.max_sequences, kFewestLogitRows));
   executor.kv_type = kv_type(o.kv_type);

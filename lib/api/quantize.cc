@@ -2,9 +2,9 @@
 #include "model/quantize.h"
 
 #include "api/host_progress.h"
-#include "api/physical_cores.h"
 #include "api/source.h"
 #include "api/versioned.h"
+#include "base/cores.h"
 
 using namespace rz::api;
 
@@ -16,7 +16,7 @@ rz_status rz_quantize(const rz_source *source, const char *out_path, const char 
     if (threads < 0) rz::fail(rz::Status::Argument, "threads: expected 0 or more, found %d", threads);
     const rz::FloatMode mode;
     HostProgress progress(on_progress, progress_user, mode);
-    rz::quantize_file(open_source(source, true), out_path, scheme, threads > 0 ? threads : physical_cores(),
+    rz::quantize_file(open_source(source, true), out_path, scheme, rz::worthwhile_threads(threads),
                       progress.progress());
   });
 }

@@ -1,10 +1,8 @@
 #include "base/threads.h"
 
-#include <sched.h>
-
 #include <system_error>
 
-#include "base/error.h"
+#include "base/cores.h"
 
 namespace rz {
 
@@ -19,14 +17,6 @@ void pause() {
 }
 
 }  // namespace
-
-int32_t usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  const int n = CPU_COUNT(&set);
-  return n > 0 ? n : 1;
-}
 
 ThreadTeam::ThreadTeam(int32_t n_threads) : size_(n_threads < 1 ? 1 : n_threads) {
   spins_ = size_ <= usable_cores() ? 2000 : 0;  // some 20 to 80 microseconds

@@ -50,7 +50,4 @@ class ThreadTeam {
   alignas(64) std::atomic<int64_t> next_unit_{0};
 };
 
-// Cores this process may run on (its affinity mask), at least 1.
-int32_t usable_cores();
-
 }  // namespace rz

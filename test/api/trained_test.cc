@@ -3,82 +3,30 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "api/host.h"
+#include "api/likelihood.h"
 #include "support/kernel_sets.h"
 #include "support/shared_data.h"
 
 namespace rz::test {
 namespace {
 
-const std::filesystem::path kStories = "examples/models";
-
-ModelHandle open(const std::filesystem::path &path, const std::string &kernels) {
-  const std::string device = "cpu:" + kernels;
-  rz_model_options options = model_options();
-  options.device = device.c_str();
-  return load(&options, path.string());
-}
-
-Tokens tokenize(rz_model *model, const std::string &text, uint32_t flags) {
-  size_t count = 0;
-  rz_tokenize(model, text.data(), text.size(), flags, nullptr, 0, &count, nullptr);
-  Tokens tokens(count);
-  EXPECT_EQ(
-      rz_tokenize(model, text.data(), text.size(), flags, tokens.data(), tokens.size(), &count, nullptr),
-      RZ_OK);
-  return tokens;
-}
-
-// The natural logarithm of the probability of tokens[1], tokens[2], ... each after those before it, summed.
-double log_likelihood(rz_model *model, const Tokens &tokens) {
-  rz_model_info info = RZ_INIT(rz_model_info);
-  rz_model_get_info(model, &info, nullptr);
-  const auto vocab = static_cast<size_t>(info.vocabulary);
-  SessionHandle session;
-  EXPECT_EQ(rz_session_open(model, nullptr, session.out(), nullptr), RZ_OK);
-  const size_t n = tokens.size() - 1;
-  std::vector<float> logits(n * vocab);
-  EXPECT_EQ(rz_session_eval(session, tokens.data(), n, logits.data(), n, nullptr), RZ_OK);
-  double total = 0;
-  for (size_t i = 0; i < n; ++i) {
-    const float *row = logits.data() + i * vocab;
-    double sum = 0;
-    for (size_t v = 0; v < vocab; ++v) sum += std::exp(static_cast<double>(row[v]));
-    total += static_cast<double>(row[static_cast<size_t>(tokens[i + 1])]) - std::log(sum);
-  }
-  return total;
-}
-
 class Trained : public testing::TestWithParam<std::string> {};
 
 TEST_P(Trained, StoryModelHasThePerplexityItWasMadeWith) {
-  const auto expected = nlohmann::json::parse(read_file(kStories / "expected.json"));
-  const ModelHandle model = open(kStories / "stories.gguf", GetParam());
-  rz_model_info info = RZ_INIT(rz_model_info);
-  ASSERT_EQ(rz_model_get_info(model, &info, nullptr), RZ_OK);
-  const Tokens all =
-      tokenize(model, read_file(kStories / "held_out.txt"), RZ_TOKENIZE_NO_BOS | RZ_TOKENIZE_PARSE_SPECIAL);
-  double total = 0;
-  int counted = 0, stories = 0;
-  Tokens story = {info.bos_token};
-  for (const int32_t token : all) {
-    story.push_back(token);
-    if (token != info.eos_token) continue;
-    total += log_likelihood(model, story);
-    counted += static_cast<int>(story.size()) - 1;
-    ++stories;
-    story = {info.bos_token};
-  }
-  EXPECT_EQ(stories, expected["held_out_stories"].get<int>());
-  EXPECT_EQ(counted, expected["held_out_tokens"].get<int>());
-  const double perplexity = std::exp(-total / counted),
-               wanted = expected["held_out_perplexity"].get<double>();
-  EXPECT_NEAR(perplexity, wanted, 0.005 * wanted);
+  const auto expected = nlohmann::json::parse(read_file(kStoryFolder / "expected.json"));
+  const ModelHandle model = load_with_kernels(kStoryFolder / "stories.gguf", GetParam());
+  const std::vector<Tokens> stories = held_out_stories(model, SIZE_MAX);
+  size_t counted = 0;
+  for (const Tokens &story : stories) counted += story.size() - 1;
+  EXPECT_EQ(stories.size(), expected["held_out_stories"].get<size_t>());
+  EXPECT_EQ(counted, expected["held_out_tokens"].get<size_t>());
+  const double wanted = expected["held_out_perplexity"].get<double>();
+  EXPECT_NEAR(perplexity(model, stories), wanted, 0.005 * wanted);
 }
 
 TEST_P(Trained, StoryModelWritesTheSameGreedyIdsAsInDoublePrecision) {
-  const auto expected = nlohmann::json::parse(read_file(kStories / "expected.json"));
-  const ModelHandle model = open(kStories / "stories.gguf", GetParam());
+  const auto expected = nlohmann::json::parse(read_file(kStoryFolder / "expected.json"));
+  const ModelHandle model = load_with_kernels(kStoryFolder / "stories.gguf", GetParam());
   const auto text = expected["prompt"].get<std::string>();
   EXPECT_EQ(tokenize(model, text, 0), expected["prompt_ids"].get<Tokens>());
   const auto wanted = expected["greedy_ids"].get<Tokens>();
@@ -92,7 +40,7 @@ TEST_P(Trained, StoriesOf260ThousandParametersAreReproduced) {
   RZ_NEED_SHARED_DATA();
   const std::filesystem::path folder = shared_data() / "models" / "stories260K";
   const auto expected = nlohmann::json::parse(read_file(folder / "expected.json"));
-  const ModelHandle model = open(folder / "stories260K-f32.gguf", GetParam());
+  const ModelHandle model = load_with_kernels(folder / "stories260K-f32.gguf", GetParam());
   for (const auto &run : expected["runs"]) {
     const auto ids = run["ids"].get<Tokens>();
     SessionHandle session;

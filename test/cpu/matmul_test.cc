@@ -1,12 +1,9 @@
 // Every matmul kernel of every instruction set against sums in double precision, in the manner of checkasm:
 // random weights and activations with outliers, odd sizes, poisoned outputs with guards, a stated bound.
-#include <gtest/gtest.h>
-
-#include <cmath>
 #include <cstring>
-#include <random>
 
-#include "support/kernel_sets.h"
+#include "cpu/kernel_test.h"
+#include "cpu/kernel_timing.h"
 
 namespace rz::cpu {
 namespace {
@@ -14,8 +11,7 @@ namespace {
 constexpr Type kTypes[] = {Type::F32,  Type::F16,  Type::BF16, Type::Q4_0,   Type::Q4_1,
                            Type::Q5_0, Type::Q5_1, Type::Q8_0, Type::Q2_K,   Type::Q3_K,
                            Type::Q4_K, Type::Q5_K, Type::Q6_K, Type::IQ4_NL, Type::IQ4_XS};
-constexpr int64_t kGuard = 3;
-constexpr float kPoison = -12345.5f;
+constexpr int64_t kGap = 3;  // floats between the rows of y
 
 struct Case {
   const Kernels &kernels;
@@ -23,58 +19,55 @@ struct Case {
   int64_t rows, cols, n;
 };
 
-// Random values with an outlier in a hundred.
-std::vector<float> random_values(size_t n, float scale, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::normal_distribution<float> normal(0, scale);
-  std::vector<float> values(n);
-  for (float &v : values) v = normal(random) * (random() % 100 == 0 ? 20.0f : 1.0f);
-  return values;
-}
-
 class Problem {
  public:
   explicit Problem(const Case &c) : case_(c) {
     const auto rows = static_cast<size_t>(c.rows), cols = static_cast<size_t>(c.cols),
-               n = static_cast<size_t>(c.n);
-    const std::vector<float> w = random_values(rows * cols, 0.05f, 1), x = random_values(n * cols, 1, 2);
-    weights_.resize(bytes_of(c.type, rows * cols));
-    traits(c.type).encode(w.data(), weights_.data(), c.rows * c.cols);
-    decoded_.resize(rows * cols);
-    traits(c.type).decode(weights_.data(), decoded_.data(), c.rows * c.cols);
-    quantize(x);
+               n = static_cast<size_t>(c.n), row_bytes = static_cast<size_t>(bytes_of(c.type, cols));
+    // Encoding takes longer than timing: past so many rows the same come again.
+    const size_t own_rows = std::min<size_t>(rows, 128);
+    const std::vector<float> w = test::random_values(own_rows * cols, 0.05f, 1);
+    weights_.resize(rows * row_bytes);
+    traits(c.type).encode(w.data(), weights_.data(), static_cast<int64_t>(w.size()));
+    for (size_t r = own_rows; r < rows; ++r) {
+      std::memcpy(weights_.data() + r * row_bytes, weights_.data() + r % own_rows * row_bytes, row_bytes);
+    }
+    quantize(test::random_values(n * cols, 1, 2));
     work_.resize(matmul_work_bytes(c.n) + 64);
   }
 
-  // y (n, rows) by a kernel, from some activation rows; every other float around it must stay poisoned.
-  std::vector<float> run(void (*kernel)(const MatmulJob &), int64_t first_row, int64_t rows,
-                         std::vector<int32_t> x_rows) {
-    const auto n = static_cast<int64_t>(x_rows.size());
-    const int64_t stride = rows + kGuard;
-    std::vector<float> y(static_cast<size_t>(n * stride + kGuard), kPoison);
+  // All weight rows with these activation rows; y: (x_rows, y_stride).
+  MatmulJob job(const std::vector<int32_t> &x_rows, float *y, int64_t y_stride) {
     MatmulJob job = {};
     job.row_bytes = bytes_of(case_.type, static_cast<uint64_t>(case_.cols));
-    job.w = weights_.data() + static_cast<uint64_t>(first_row) * job.row_bytes;
-    job.rows = rows;
+    job.w = weights_.data();
+    job.rows = case_.rows;
     job.cols = case_.cols;
     job.x = x_;
     job.x_rows = x_rows.data();
-    job.n = n;
-    job.y = y.data();
-    job.y_stride = stride;
+    job.n = static_cast<int64_t>(x_rows.size());
+    job.y = y;
+    job.y_stride = y_stride;
     job.work =
         reinterpret_cast<std::byte *>((reinterpret_cast<uintptr_t>(work_.data()) + 63) & ~uintptr_t{63});
+    return job;
+  }
+
+  // y (n, rows) by a kernel, from some weight and activation rows; what lies around it must not be written.
+  std::vector<float> run(void (*kernel)(const MatmulJob &), int64_t first_row, int64_t rows,
+                         std::vector<int32_t> x_rows) {
+    const int64_t stride = rows + kGap;
+    test::Guarded<float> y(x_rows.size() * static_cast<size_t>(stride));
+    MatmulJob job = this->job(x_rows, y.data(), stride);
+    job.w += static_cast<uint64_t>(first_row) * job.row_bytes;
+    job.rows = rows;
     kernel(job);
     std::vector<float> result;
-    for (int64_t i = 0; i < n; ++i) {
-      for (int64_t r = 0; r < stride; ++r) {
-        const float v = y[static_cast<size_t>(i * stride + r)];
-        if (r < rows) {
-          result.push_back(v);
-        } else {
-          EXPECT_EQ(v, kPoison) << "wrote past row " << rows;
-        }
-      }
+    for (size_t i = 0; i < x_rows.size(); ++i) {
+      const float *row = y.data() + i * static_cast<size_t>(stride);
+      result.insert(result.end(), row, row + rows);
+      EXPECT_TRUE(y.untouched(i * static_cast<size_t>(stride) + static_cast<size_t>(rows), kGap))
+          << "wrote past row " << rows;
     }
     return result;
   }
@@ -89,12 +82,14 @@ class Problem {
 
   // Largest error relative to the sum of |w x|.
   double error_of(const std::vector<float> &y) const {
+    std::vector<float> decoded(static_cast<size_t>(case_.rows * case_.cols));
+    traits(case_.type).decode(weights_.data(), decoded.data(), case_.rows * case_.cols);
     double worst = 0;
     for (int64_t i = 0; i < case_.n; ++i) {
       for (int64_t r = 0; r < case_.rows; ++r) {
         double sum = 0, magnitude = 1e-30;
         for (int64_t k = 0; k < case_.cols; ++k) {
-          const double term = static_cast<double>(decoded_[static_cast<size_t>(r * case_.cols + k)]) *
+          const double term = static_cast<double>(decoded[static_cast<size_t>(r * case_.cols + k)]) *
                               static_cast<double>(seen_[static_cast<size_t>(i * case_.cols + k)]);
           sum += term;
           magnitude += std::abs(term);
@@ -146,7 +141,7 @@ class Problem {
 
   Case case_;
   std::vector<std::byte> weights_, work_;
-  std::vector<float> decoded_, values_, seen_;  // seen_: the activations as the kernel knows them
+  std::vector<float> values_, seen_;  // seen_: the activations as the kernel knows them
   std::vector<int8_t> codes_;
   std::vector<float> scales_;
   std::vector<int16_t> sums_;
@@ -212,6 +207,29 @@ std::string name_of(const testing::TestParamInfo<Param> &info) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Matmul,
                          testing::Combine(testing::ValuesIn(test::kernel_sets()), testing::ValuesIn(kTypes)),
                          name_of);
+
+// 2048 by 2048 weights stay in the caches, so that it is the kernel that is timed and not the memory.
+void time_matmul(benchmark::State &state, const Kernels &kernels, Type type, int64_t n) {
+  constexpr int64_t kRows = 2048, kCols = 2048;
+  Problem problem({kernels, type, kRows, kCols, n});
+  std::vector<float> y(static_cast<size_t>(n * kRows));
+  const std::vector<int32_t> x_rows = problem.all_x();
+  const MatmulJob job = problem.job(x_rows, y.data(), kRows);
+  const MatmulKernels &matmul = kernels.matmul[static_cast<int>(type)];
+  const auto kernel = n <= kernels.few_rows ? matmul.few : matmul.many;
+  for (auto _ : state) kernel(job);
+  test::count_bytes(state, bytes_of(type, kRows * kCols));
+  test::count_ops(state, 2 * kRows * kCols * static_cast<uint64_t>(n));
+}
+
+const bool kTimed = test::for_every_set([](const std::string &name, const Kernels &set) {
+  for (const Type type : kTypes) {
+    for (const int64_t n : {1, 2, 4, 8, 16, 64, 512}) {
+      const std::string title = "matmul/" + name + "/" + traits(type).name + "/" + std::to_string(n);
+      benchmark::RegisterBenchmark(title.c_str(), time_matmul, std::cref(set), type, n);
+    }
+  }
+});
 
 }  // namespace
 }  // namespace rz::cpu

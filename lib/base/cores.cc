@@ -1,4 +1,4 @@
-#include "api/physical_cores.h"
+#include "base/cores.h"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-namespace rz::api {
+namespace rz {
 
 namespace {
 
@@ -34,16 +34,26 @@ long topology(int cpu, const char *what) {
   return *file.text ? std::strtol(file.text, nullptr, 10) : -1;
 }
 
-int32_t cores_allowed() {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-    return static_cast<int32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
-  }
+// Processors this thread may run on; none where the system does not say.
+cpu_set_t allowed() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) CPU_ZERO(&set);
+  return set;
+}
+
+int32_t allowed_processors() {
+  const cpu_set_t set = allowed();
+  const int32_t n = CPU_COUNT(&set);
+  return n > 0 ? n : static_cast<int32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+int32_t allowed_physical_cores() {
+  const cpu_set_t set = allowed();
   std::set<std::pair<long, long>> cores;  // (package, core)
   int32_t unknown = 0;
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
+    if (!CPU_ISSET(cpu, &set)) continue;
     const long core = topology(cpu, "core_id");
     if (core < 0) {
       ++unknown;
@@ -51,7 +61,8 @@ int32_t cores_allowed() {
       cores.emplace(topology(cpu, "physical_package_id"), core);
     }
   }
-  return std::max(1, static_cast<int32_t>(cores.size()) + unknown);
+  const int32_t n = static_cast<int32_t>(cores.size()) + unknown;
+  return n > 0 ? n : allowed_processors();
 }
 
 int32_t rounded_up(long quota, long period) {
@@ -73,10 +84,15 @@ int32_t group_limit() {
 
 }  // namespace
 
-int32_t physical_cores() {
-  const int32_t cores = cores_allowed();
-  const int32_t limit = group_limit();
-  return limit > 0 ? std::min(cores, limit) : cores;
+int32_t usable_cores() {
+  const int32_t processors = allowed_processors(), limit = group_limit();
+  return limit > 0 ? std::min(processors, limit) : processors;
 }
 
-}  // namespace rz::api
+int32_t physical_cores() { return std::min(allowed_physical_cores(), usable_cores()); }
+
+int32_t worthwhile_threads(int32_t asked) {
+  return asked > 0 ? std::min(asked, usable_cores()) : physical_cores();
+}
+
+}  // namespace rz
