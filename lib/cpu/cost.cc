@@ -36,7 +36,8 @@ OpCost attention(const AttnOp &op, const Batch &batch, const KvLayout &kv) {
     const int32_t end = batch.positions[i] + 1;
     const int32_t first = op.window != 0 ? std::max(0, end - op.window) : 0;
     const bool same_sequence = i > 0 && batch.sequences[i] == batch.sequences[i - 1];
-    cost.bytes += token_bytes * static_cast<uint64_t>(end - (same_sequence ? read_up_to : first));
+    cost.bytes +=
+        token_bytes * static_cast<uint64_t>(end - (same_sequence ? std::max(first, read_up_to) : first));
     cost.flops += 2 * static_cast<uint64_t>(op.heads) * static_cast<uint64_t>(op.head_dim + op.value_dim) *
                   static_cast<uint64_t>(end - first);
     read_up_to = end;
