@@ -1,6 +1,6 @@
 /* rz bench in parts: which cases (bench.c), measuring one (bench_measure.c), what the machine allows
  * (bench_ceilings.c), another program beside ours (bench_compare.c), telling in text (bench_report.c) and as
- * a picture (bench_svg.c, of what bench_series.c gathers). */
+ * a picture (bench_svg.c: what bench_series.c gathers, on the axes of bench_axis.c). */
 #ifndef RZ_BENCH_H
 #define RZ_BENCH_H
 
