@@ -8,7 +8,7 @@ typedef struct bench_arguments {
   model_arguments model;
   int_list prompts, decodes, depths, widths, threads;
   int32_t repetitions;
-  const char *format;
+  const char *format, *compare;
 } bench_arguments;
 
 static int32_t greatest(const int_list *list) {
@@ -17,14 +17,20 @@ static int32_t greatest(const int_list *list) {
   return result;
 }
 
+/* The most that a case adds to a timeline: with the token that a profiled prompt goes on to write. */
+static int32_t longest_case(const bench_arguments *a) {
+  const int32_t prompt = greatest(&a->prompts), decode = greatest(&a->decodes);
+  return (prompt > decode ? prompt : decode) + 2;
+}
+
 /* A model whose context and KV pool hold the deepest and widest case. */
 static rz_model *load_for(const bench_arguments *a, int32_t threads) {
   model_arguments arguments = a->model;
   rz_model_options *options = &arguments.options;
   options->threads = threads;
-  options->flags |= RZ_MODEL_PREFIX_CACHE_OFF; /* a prompt read again would cost nothing */
-  const int32_t prompt = greatest(&a->prompts), decode = greatest(&a->decodes), width = greatest(&a->widths);
-  const int32_t timeline = greatest(&a->depths) + (prompt > decode + 2 ? prompt : decode + 2);
+  /* A prompt read again is to be computed again; and whoever measures does the steps. */
+  options->flags |= RZ_MODEL_PREFIX_CACHE_OFF | RZ_MODEL_MANUAL_STEP;
+  const int32_t width = greatest(&a->widths), timeline = greatest(&a->depths) + longest_case(a);
   if (options->context_length < timeline) options->context_length = timeline;
   if (options->max_sequences < width) options->max_sequences = width;
 
@@ -44,60 +50,131 @@ static rz_model *load_for(const bench_arguments *a, int32_t threads) {
 typedef struct bench_run {
   const bench_arguments *arguments;
   const bench_writer *writer;
+  bench_report report;
   rz_model *model;
-  int rows; /* written so far */
+  bench_timelines *timelines;
 } bench_run;
 
-static int measure(bench_run *run, bench_case what) {
+/* Our repetitions and the other program's in turn. Theirs start anew and warm up; ours do so by a run that
+ * does not count, for theirs has filled the caches. */
+static int repeat(bench_run *run, bench_result *result) {
+  const bench_arguments *a = run->arguments;
+  bool theirs = a->compare != NULL;
   rz_error err = RZ_INIT(rz_error);
-  bench_result result;
-  if (bench_measure(run->model, &what, run->arguments->repetitions, &result, &err) != RZ_OK)
-    return fail(&err);
-  if (result.samples == 0) return interrupted() ? 130 : fail_text("bench", "nothing measured");
-  run->writer->row(&result, run->rows++ == 0);
+  for (int i = 0; i < a->repetitions; ++i) {
+    double tok_s;
+    rz_status status = RZ_OK;
+    if (theirs && i > 0) status = bench_time(run->timelines, &result->what, &tok_s, &err);
+    if (status == RZ_OK) status = bench_time(run->timelines, &result->what, &tok_s, &err);
+    if (interrupted()) return 130;
+    if (status != RZ_OK) return fail(&err);
+    result->ours.tok_s[result->ours.n++] = tok_s;
+    if (!theirs) continue;
+    const bool done = bench_compare(a->compare, a->model.path, &result->what, &tok_s);
+    if (interrupted()) return 130;
+    if (!done) return 1;
+    theirs = tok_s > 0;
+    if (theirs) result->theirs.tok_s[result->theirs.n++] = tok_s;
+  }
+  return 0;
+}
+
+static bench_result *add_result(bench_report *report, const bench_case *what) {
+  bench_result *grown = realloc(report->results, ((size_t)report->n_results + 1) * sizeof *grown);
+  if (!grown) return NULL;
+  report->results = grown;
+  memset(&grown[report->n_results], 0, sizeof *grown);
+  grown[report->n_results].what = *what;
+  return &grown[report->n_results];
+}
+
+static int measure(bench_run *run, bench_case what) {
+  if (what.length == 0) return 0;
+  rz_error err = RZ_INIT(rz_error);
+  snprintf(what.name, sizeof what.name, "%s%d", what.kind == BENCH_PROMPT ? "pp" : "tg", (int)what.length);
+  bench_result *result = add_result(&run->report, &what);
+  if (!result) return fail_text("bench", "out of memory");
+  const rz_status status = bench_count(run->timelines, &what, result, &err);
+  if (interrupted()) return 130;
+  if (status != RZ_OK) return fail(&err);
+  const int failed = repeat(run, result);
+  if (failed) return failed;
+  bench_summarize(&result->ours);
+  bench_summarize(&result->theirs);
+  bench_judge(&run->report, result);
+  ++run->report.n_results;
+  run->writer->row(&run->report, result);
   fflush(stdout);
   return 0;
 }
 
-static int measure_all(bench_run *run, int32_t threads) {
+static int measure_depth(bench_run *run, int32_t depth, int32_t threads) {
   const bench_arguments *a = run->arguments;
   int result = 0;
-  for (int d = 0; d < a->depths.count; ++d) {
-    const int32_t depth = a->depths.values[d];
-    for (int p = 0; p < a->prompts.count && !result; ++p) {
-      const bench_case what = {BENCH_PROMPT, a->prompts.values[p], depth, 1, threads};
-      if (what.length > 0) result = measure(run, what);
-    }
-    for (int w = 0; w < a->widths.count; ++w) {
-      for (int n = 0; n < a->decodes.count && !result; ++n) {
-        const bench_case what = {BENCH_DECODE, a->decodes.values[n], depth, a->widths.values[w], threads};
-        if (what.length > 0) result = measure(run, what);
-      }
+  for (int p = 0; p < a->prompts.count && !result; ++p) {
+    const bench_case what = {BENCH_PROMPT, a->prompts.values[p], depth, 1, threads, ""};
+    result = measure(run, what);
+  }
+  for (int w = 0; w < a->widths.count && !result; ++w) {
+    for (int n = 0; n < a->decodes.count && !result; ++n) {
+      const bench_case what = {BENCH_DECODE, a->decodes.values[n], depth, a->widths.values[w], threads, ""};
+      result = measure(run, what);
     }
   }
   return result;
 }
 
+static int measure_all(bench_run *run, int32_t threads) {
+  const bench_arguments *a = run->arguments;
+  int result = 0;
+  for (int d = 0; d < a->depths.count && !result; ++d) {
+    rz_error err = RZ_INIT(rz_error);
+    const int32_t depth = a->depths.values[d];
+    if (bench_timelines_open(run->model, depth, longest_case(a), &run->timelines, &err) != RZ_OK)
+      return fail(&err);
+    result = measure_depth(run, depth, threads);
+    bench_timelines_free(run->timelines);
+  }
+  return result;
+}
+
+/* What the machine can do with each number of threads, before a model takes part of it. */
+static int measure_ceilings(const bench_arguments *a, bench_report *report) {
+  rz_error err = RZ_INIT(rz_error);
+  for (int t = 0; t < a->threads.count && !interrupted(); ++t) {
+    rz_ceilings *ceilings = &report->ceilings[report->n_ceilings++];
+    ceilings->struct_size = sizeof *ceilings;
+    if (rz_device_ceilings(a->model.options.device, a->threads.values[t], ceilings, &err) != RZ_OK)
+      return fail(&err);
+  }
+  return interrupted() ? 130 : 0;
+}
+
 static int bench(const bench_arguments *a, const bench_writer *writer) {
   bench_run run = {.arguments = a, .writer = writer};
-  int result = 0;
-  bool begun = false;
+  bench_report *report = &run.report;
+  report->path = a->model.path;
+  report->compare = a->compare;
   catch_interrupts();
+  int result = measure_ceilings(a, report);
+  bool begun = false;
   for (int t = 0; t < a->threads.count && !result; ++t) {
-    run.model = load_for(a, a->threads.values[t]);
-    if (!run.model) return 1;
-    if (!begun) {
-      rz_error err = RZ_INIT(rz_error);
-      bench_subject subject = {.path = a->model.path};
-      subject.info.struct_size = sizeof subject.info;
-      if (rz_model_get_info(run.model, &subject.info, &err) != RZ_OK) return fail(&err);
-      writer->begin(&subject);
-      begun = true;
+    const int32_t threads = report->ceilings[t].threads;
+    rz_error err = RZ_INIT(rz_error);
+    run.model = load_for(a, threads);
+    if (!run.model) {
+      result = 1;
+      break;
     }
-    result = measure_all(&run, a->threads.values[t]);
+    report->info.struct_size = sizeof report->info;
+    if (!begun && rz_model_get_info(run.model, &report->info, &err) != RZ_OK) result = fail(&err);
+    if (!begun && !result) writer->begin(report);
+    begun = begun || !result;
+    if (!result) result = measure_all(&run, threads);
     rz_model_release(run.model);
   }
-  writer->end();
+  if (begun) writer->end(report);
+  free(report->results);
   return result;
 }
 
@@ -125,7 +202,9 @@ static int run(const command *self, int argc, char **argv) {
       {"batch", 'b', OPTION_LIST, &a.widths, "N,...", "timelines decoding together; default: 1", 0, NULL},
       {"threads", 't', OPTION_LIST, &a.threads, "N,...", "0 = the library's choice (default)", 0, NULL},
       {"repetitions", 'r', OPTION_INT, &a.repetitions, "N", "after one untimed; default: 3", 0, NULL},
-      {"output", 'o', OPTION_TEXT, &a.format, "FORMAT", "md (default), json or csv", 0, NULL},
+      {"compare", 0, OPTION_TEXT, &a.compare, "COMMAND", "another program, run in turn with ours; see above",
+       0, NULL},
+      {"output", 'o', OPTION_TEXT, &a.format, "FORMAT", "md (default), json, csv or svg", 0, NULL},
       {NULL, 0, OPTION_FLAG, NULL, NULL, NULL, 0, NULL}};
   option model_rows[MODEL_OPTION_ROWS + 1];
   model_option_table(&a.model, model_rows);
@@ -135,17 +214,38 @@ static int run(const command *self, int argc, char **argv) {
   if (argc > 1) return usage_error(self, "expected at most one model");
   if (argc == 1) a.model.path = argv[0];
   const bench_writer *writer = find_bench_writer(a.format);
-  if (!writer) return usage_error(self, "--output: expected md, json or csv");
+  if (!writer) return usage_error(self, "--output: expected md, json, csv or svg");
   if (!sane(&a)) return usage_error(self, "expected widths of 1 or more, and 1 to 100 repetitions");
   a.model.path = model_path(&a.model);
   return a.model.path ? bench(&a, writer) : 1;
 }
 
-const command bench_command = {
-    "bench", "[MODEL] [options]", "prompt and decode speed",
-    "Medians of tok/s over the repetitions, for every combination of the lists; spread is (greatest - least) "
-    "/\n"
-    "median. ppN: a prompt of N random tokens is read by one timeline. tgN: N tokens are decoded by each "
-    "timeline,\n"
-    "tok/s of all together. csv rows: test,tok/s,spread,depth,width,threads,repetitions.",
-    run};
+/* clang-format off */
+static const char details[] =
+    "Every combination of the lists is a row. ppN: a prompt of N random tokens is read by one timeline. tgN: N\n"
+    "tokens are decoded by each timeline, tok/s of all together. tok/s is the median of the repetitions, spread is\n"
+    "(greatest - least) / median. The tool's own thread does the steps (RZ_MODEL_MANUAL_STEP).\n\n"
+    "read/tok and ops/tok: weights and KV cache read, and operations done (2 per multiply-accumulate), per token;\n"
+    "the weights that a step reads are shared by its tokens. share: how much of the machine's nearest ceiling that\n"
+    "uses, and which one: memory reads, or the multiplies of the weights' format (int8 where they are quantized,\n"
+    "else float). The ceilings are measured first, about a second for each number of threads, with the same kernels.\n"
+    "A model that fits into the caches is not limited by memory and may show more than 100 % read.\n\n"
+    "--compare: COMMAND is run by sh after each of our repetitions, with {model} {threads} {prompt} {decode} {depth}\n"
+    "{batch} and {test} filled in: 512 and 0 for pp512, 0 and 32 for tg32. It prints the test's name and a figure,\n"
+    "as in 'pp512,353.2', 'pp512 353.2 t/s' or '| pp512 | 353.2 |'; the last one counts. A case that it does not\n"
+    "have is one for which it prints nothing and succeeds. It is run once a repetition, and should warm up first: ours\n"
+    "are run untimed before each. ratio: our median / theirs. For example:\n"
+    "  --compare 'llama-bench -m {model} -t {threads} -p {prompt} -n {decode} -d {depth} -r 1'\n"
+    "  --compare 'other/rz bench {model} -t {threads} -p {prompt} -n {decode} -d {depth} -b {batch} -r 1 -o csv'\n"
+    "  --compare '[ {prompt} = 0 ] || echo {test},$(my-prompt-speed {model} {prompt})'\n\n"
+    "csv rows: test,tok/s,spread,depth,width,threads,repetitions,bytes/token,operations/token,ceiling,share,\n"
+    "their tok/s,ratio; the last two are empty without a comparison. share and spread: 0.5 = 50 %.\n"
+    "json: one object; ceilings: threads, read_bytes_per_s, int8_ops_per_s, float_ops_per_s; results: test, tok_s,\n"
+    "spread, depth, width, threads, samples (tok/s), bytes_per_token, operations_per_token, ceiling (\"read\", \"int8\"\n"
+    "or \"float\"), share, and where there is a comparison compare: tok_s, spread, ratio, samples.\n"
+    "svg: a picture of speed against depth and against width, with the ceilings.";
+/* clang-format on */
+
+const command bench_command = {"bench", "[MODEL] [options]",
+                               "prompt and decode speed, and how near the machine's ceilings it is", details,
+                               run};

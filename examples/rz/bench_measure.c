@@ -5,6 +5,16 @@
 
 #include "bench.h"
 
+struct bench_timelines {
+  rz_model *model;
+  int32_t depth, length, vocabulary;
+  int n;                  /* timelines there are */
+  rz_session **sessions;  /* (n), each at its depth or beyond: rewound before it is used */
+  int32_t *tokens;        /* (depth + length) of the first timeline */
+  float *logits;          /* (vocabulary) */
+  rz_generation **active; /* (n) */
+};
+
 /* Numerical Recipes' linear congruential generator; the high bits choose. */
 static void draw_tokens(uint32_t seed, int32_t vocabulary, int32_t *out, size_t n) {
   uint32_t state = seed * 2654435769u + 1;
@@ -14,138 +24,190 @@ static void draw_tokens(uint32_t seed, int32_t vocabulary, int32_t *out, size_t 
   }
 }
 
-typedef struct bench_run {
-  rz_model *model;
-  const bench_case *what;
-  int32_t vocabulary;
-  int32_t *tokens; /* width x (depth + length + 1) */
-  float *logits;   /* (vocabulary) */
-} bench_run;
+static rz_status out_of_memory(rz_error *err) {
+  err->code = RZ_E_NOMEM;
+  snprintf(err->message, sizeof err->message, "bench: out of memory");
+  return RZ_E_NOMEM;
+}
 
-/* ---- one timeline: a session at its depth ---- */
+rz_status bench_timelines_open(rz_model *model, int32_t depth, int32_t length, bench_timelines **out,
+                               rz_error *err) {
+  rz_model_info info = RZ_INIT(rz_model_info);
+  const rz_status status = rz_model_get_info(model, &info, err);
+  if (status != RZ_OK) return status;
+  bench_timelines *t = calloc(1, sizeof *t);
+  if (!t) return out_of_memory(err);
+  t->model = model;
+  t->depth = depth;
+  t->length = length;
+  t->vocabulary = info.vocabulary;
+  t->tokens = malloc(((size_t)depth + (size_t)length) * sizeof *t->tokens);
+  t->logits = malloc((size_t)info.vocabulary * sizeof *t->logits);
+  if (!t->tokens || !t->logits) {
+    bench_timelines_free(t);
+    return out_of_memory(err);
+  }
+  draw_tokens(1, t->vocabulary, t->tokens, (size_t)depth + (size_t)length);
+  *out = t;
+  return RZ_OK;
+}
 
-static rz_status read_prompt(bench_run *run, rz_session *session, double *seconds, rz_error *err) {
-  const bench_case *what = run->what;
+void bench_timelines_free(bench_timelines *t) {
+  if (!t) return;
+  for (int i = 0; i < t->n; ++i) rz_session_free(t->sessions[i]);
+  free(t->sessions);
+  free(t->active);
+  free(t->tokens);
+  free(t->logits);
+  free(t);
+}
+
+/* Timeline i, with tokens of its own: equal ones would share what the caches hold. */
+static rz_status add_timeline(bench_timelines *t, int i, rz_error *err) {
+  int32_t *tokens = malloc(((size_t)t->depth + 1) * sizeof *tokens);
+  if (!tokens) return out_of_memory(err);
+  rz_status status = rz_session_open(t->model, NULL, &t->sessions[i], err);
+  if (status == RZ_OK) {
+    t->n = i + 1;
+    draw_tokens((uint32_t)i + 1, t->vocabulary, tokens, (size_t)t->depth);
+    status = rz_session_eval(t->sessions[i], tokens, (size_t)t->depth, NULL, 0, err);
+  }
+  free(tokens);
+  return status;
+}
+
+/* The first `width` timelines, at their depth. */
+static rz_status rewind_timelines(bench_timelines *t, int32_t width, rz_error *err) {
+  if (width > t->n) {
+    rz_session **sessions = realloc(t->sessions, (size_t)width * sizeof *sessions);
+    if (sessions) t->sessions = sessions;
+    rz_generation **active = realloc(t->active, (size_t)width * sizeof *active);
+    if (active) t->active = active;
+    if (!sessions || !active) return out_of_memory(err);
+  }
+  rz_status status = RZ_OK;
+  while (status == RZ_OK && t->n < width && !interrupted()) status = add_timeline(t, t->n, err);
+  for (int i = 0; status == RZ_OK && i < width && i < t->n; ++i) {
+    status = rz_session_rewind(t->sessions[i], (size_t)t->depth, err);
+  }
+  return status;
+}
+
+/* ---- one run ---- */
+
+static rz_status read_prompt(bench_timelines *t, const bench_case *what, double *seconds, rz_error *err) {
   const double start = now_seconds();
   const rz_status status =
-      rz_session_eval(session, run->tokens + what->depth, (size_t)what->length, run->logits, 1, err);
+      rz_session_eval(t->sessions[0], t->tokens + t->depth, (size_t)what->length, t->logits, 1, err);
   *seconds = now_seconds() - start;
   return status;
 }
 
-static rz_status decode_alone(bench_run *run, rz_session *session, double *seconds, rz_error *err) {
-  const bench_case *what = run->what;
+static rz_status decode_alone(bench_timelines *t, const bench_case *what, double *seconds, rz_error *err) {
   rz_status status = RZ_OK;
   const double start = now_seconds();
   for (int32_t i = 0; status == RZ_OK && i < what->length && !interrupted(); ++i) {
-    status = rz_session_eval(session, run->tokens + what->depth + i, 1, run->logits, 1, err);
+    status = rz_session_eval(t->sessions[0], t->tokens + t->depth + i, 1, t->logits, 1, err);
   }
   *seconds = now_seconds() - start;
   return status;
 }
 
-static rz_status measure_session(bench_run *run, int repetitions, bench_result *out, rz_error *err) {
-  const bench_case *what = run->what;
-  rz_session *session = NULL;
-  rz_status status = rz_session_open(run->model, NULL, &session, err);
-  if (status == RZ_OK && what->depth > 0) {
-    status = rz_session_eval(session, run->tokens, (size_t)what->depth, NULL, 0, err);
-  }
-  for (int i = -1; status == RZ_OK && i < repetitions && !interrupted(); ++i) {
-    double seconds = 0;
-    status = rz_session_rewind(session, (size_t)what->depth, err);
-    if (status != RZ_OK) break;
-    status = what->kind == BENCH_PROMPT ? read_prompt(run, session, &seconds, err)
-                                        : decode_alone(run, session, &seconds, err);
-    if (status == RZ_OK && i >= 0 && !interrupted()) out->tok_s[out->samples++] = what->length / seconds;
-  }
-  rz_session_free(session);
-  return status;
-}
-
-/* ---- several timelines: a batch of generations ---- */
-
-/* The clock runs from when the last timeline has written its first token: until then, prompts are being read.
- */
-typedef struct batch_clock {
-  int32_t width, started;
-  double start, last;
-  uint64_t counted; /* tokens since start */
-} batch_clock;
-
-static int32_t on_event(void *user, const rz_event *event) {
-  batch_clock *clock = user;
-  if (event->type != RZ_EVENT_TOKEN) return interrupted();
-  if (event->index == 0 && ++clock->started == clock->width) {
-    clock->start = now_seconds();
-  } else if (clock->started == clock->width) {
-    ++clock->counted;
-    clock->last = now_seconds();
-  }
-  return interrupted();
-}
-
-static rz_status measure_batch(bench_run *run, int repetitions, bench_result *out, rz_error *err) {
-  const bench_case *what = run->what;
-  const size_t width = (size_t)what->width, prompt_length = (size_t)what->depth + 1;
-  rz_prompt *prompts = calloc(width, sizeof *prompts);
-  if (!prompts) return RZ_E_NOMEM;
-  for (size_t i = 0; i < width; ++i) {
-    prompts[i].struct_size = sizeof *prompts;
-    prompts[i].tokens = run->tokens + i * prompt_length;
-    prompts[i].n_tokens = prompt_length;
-  }
-  rz_generate_options options = RZ_INIT(rz_generate_options);
-  options.flags = RZ_GENERATE_IGNORE_EOS;
-  options.max_tokens = what->length + 1;
+/* Every generation's next token: the first one that is asked for makes those of all. */
+static rz_status take_tokens(bench_timelines *t, int n, rz_error *err) {
   rz_status status = RZ_OK;
-  for (int i = -1; status == RZ_OK && i < repetitions && !interrupted(); ++i) {
-    batch_clock clock = {.width = what->width};
-    status = rz_generate_batch(run->model, prompts, width, &options, on_event, &clock, NULL, err);
-    if (status == RZ_OK && i >= 0 && clock.counted && !interrupted()) {
-      out->tok_s[out->samples++] = (double)clock.counted / (clock.last - clock.start);
-    }
-  }
-  free(prompts);
+  rz_event event = RZ_INIT(rz_event);
+  for (int i = 0; status == RZ_OK && i < n; ++i) status = rz_generation_next(t->active[i], -1, &event, err);
   return status;
 }
 
-/* ---- both ---- */
+/* Continues each timeline by a prompt of `prompt` tokens and writes `tokens`: as many steps as tokens, each
+ * with all timelines, the first one at their depth. */
+static rz_status generate(bench_timelines *t, int32_t width, int32_t prompt, int32_t tokens, uint32_t flags,
+                          double *seconds, rz_error *err) {
+  rz_generate_options options = RZ_INIT(rz_generate_options);
+  rz_prompt text = RZ_INIT(rz_prompt);
+  rz_status status = RZ_OK;
+  int n = 0;
+  options.flags = RZ_GENERATE_IGNORE_EOS | flags;
+  options.max_tokens = tokens;
+  text.n_tokens = (size_t)prompt;
+  for (; status == RZ_OK && n < width; n += status == RZ_OK) {
+    /* One token of a prompt, another one for each timeline; or the prompt of the first. */
+    text.tokens = t->tokens + (prompt > 1 ? t->depth : (t->depth + n) % (t->depth + t->length));
+    options.session = t->sessions[n];
+    status = rz_generation_start(t->model, &text, &options, &t->active[n], err);
+  }
+  const double start = now_seconds();
+  for (int32_t i = 0; status == RZ_OK && i < tokens && !interrupted(); ++i) status = take_tokens(t, n, err);
+  *seconds = now_seconds() - start;
+  for (int i = 0; i < n; ++i) rz_generation_free(t->active[i]);
+  return status;
+}
+
+/* ---- both uses of a run ---- */
+
+/* A session's own calls where there is one timeline. Several go through generations: only those compute
+ * together. */
+rz_status bench_time(bench_timelines *t, const bench_case *what, double *tok_s, rz_error *err) {
+  double seconds = 0;
+  rz_status status = rewind_timelines(t, what->width, err);
+  if (status != RZ_OK || interrupted()) return status;
+  if (what->kind == BENCH_PROMPT) {
+    status = read_prompt(t, what, &seconds, err);
+  } else if (what->width == 1) {
+    status = decode_alone(t, what, &seconds, err);
+  } else {
+    status = generate(t, what->width, 1, what->length, 0, &seconds, err);
+  }
+  *tok_s = (double)what->length * what->width / seconds;
+  return status;
+}
+
+/* Of all ops until now. */
+static rz_status profiled(bench_timelines *t, double *bytes, double *operations, rz_error *err) {
+  rz_profile_entry entries[64];
+  size_t count = 0;
+  entries[0].struct_size = sizeof *entries;
+  const rz_status status = rz_model_profile(t->model, entries, sizeof entries / sizeof *entries, &count, err);
+  *bytes = *operations = 0;
+  for (size_t i = 0; status == RZ_OK && i < count; ++i) {
+    *bytes += (double)entries[i].bytes;
+    *operations += (double)entries[i].flops;
+  }
+  return status;
+}
+
+/* A generation is profiled, a session's call is not. One in a session at its depth does the steps of the case
+ * and no others. */
+rz_status bench_count(bench_timelines *t, const bench_case *what, bench_result *out, rz_error *err) {
+  const bool prompt = what->kind == BENCH_PROMPT;
+  double bytes, operations, bytes_before, operations_before, seconds;
+  rz_status status = rewind_timelines(t, what->width, err);
+  if (status != RZ_OK || interrupted()) return status;
+  status = profiled(t, &bytes_before, &operations_before, err);
+  if (status == RZ_OK) {
+    status = generate(t, what->width, prompt ? what->length : 1, prompt ? 1 : what->length,
+                      RZ_GENERATE_PROFILE, &seconds, err);
+  }
+  if (status == RZ_OK) status = profiled(t, &bytes, &operations, err);
+  if (status != RZ_OK) return status;
+  const double tokens = (double)what->length * what->width;
+  out->bytes_per_token = (bytes - bytes_before) / tokens;
+  out->operations_per_token = (operations - operations_before) / tokens;
+  return RZ_OK;
+}
+
+/* ---- samples ---- */
 
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return x < y ? -1 : x > y;
 }
 
-static void summarize(bench_result *out) {
-  const int n = out->samples;
-  if (n == 0) return;
-  qsort(out->tok_s, (size_t)n, sizeof *out->tok_s, by_value);
-  out->median = (out->tok_s[(n - 1) / 2] + out->tok_s[n / 2]) / 2;
-  out->spread = (out->tok_s[n - 1] - out->tok_s[0]) / out->median;
-}
-
-rz_status bench_measure(rz_model *model, const bench_case *what, int repetitions, bench_result *out,
-                        rz_error *err) {
-  rz_model_info info = RZ_INIT(rz_model_info);
-  rz_status status = rz_model_get_info(model, &info, err);
-  if (status != RZ_OK) return status;
-  const size_t n_tokens = (size_t)what->width * ((size_t)what->depth + (size_t)what->length + 1);
-  bench_run run = {.model = model,
-                   .what = what,
-                   .vocabulary = info.vocabulary,
-                   .tokens = malloc(n_tokens * sizeof(int32_t)),
-                   .logits = malloc((size_t)info.vocabulary * sizeof(float))};
-  memset(out, 0, sizeof *out);
-  out->what = *what;
-  status = RZ_E_NOMEM;
-  if (run.tokens && run.logits) {
-    draw_tokens(1, info.vocabulary, run.tokens, n_tokens);
-    status = what->width == 1 ? measure_session(&run, repetitions, out, err)
-                              : measure_batch(&run, repetitions, out, err);
-  }
-  free(run.tokens);
-  free(run.logits);
-  summarize(out);
-  return status;
+void bench_summarize(bench_samples *s) {
+  if (s->n == 0) return;
+  qsort(s->tok_s, (size_t)s->n, sizeof *s->tok_s, by_value);
+  s->median = (s->tok_s[(s->n - 1) / 2] + s->tok_s[s->n / 2]) / 2;
+  s->spread = (s->tok_s[s->n - 1] - s->tok_s[0]) / s->median;
 }

@@ -102,11 +102,14 @@ bool tokenize_text(const rz_model *model, const char *text, size_t length, uint3
 
 /* ---- JSON (json.c) ---- */
 
+/* Bytes of the valid UTF-8 character that text[0, length) begins with, or 0. */
+size_t utf8_character(const char *text, size_t length);
 void json_string(FILE *out, const char *text, size_t length); /* quoted; invalid UTF-8 becomes U+FFFD */
 void json_text(FILE *out, const char *text);                  /* the same up to the NUL */
 
-const char *finish_name(int32_t finish);        /* RZ_FINISH_*: "stop", "length", ... */
-void human_bytes(uint64_t bytes, char out[16]); /* "1.2 GB" */
-void human_count(uint64_t count, char out[16]); /* "596 M" */
+const char *finish_name(int32_t finish);                /* RZ_FINISH_*: "stop", "length", ... */
+void human_bytes(uint64_t bytes, char out[16]);         /* "1.2 GB" */
+void human_count(uint64_t count, char out[16]);         /* "596 M" */
+void human_operations(double operations, char out[16]); /* "1.2 GOP" */
 
 #endif

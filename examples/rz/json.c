@@ -3,8 +3,8 @@
 
 #include "cli.h"
 
-/* Length of the valid UTF-8 character at text[0, length), or 0. */
-static size_t character(const unsigned char *text, size_t length) {
+size_t utf8_character(const char *bytes, size_t length) {
+  const unsigned char *text = (const unsigned char *)bytes;
   const unsigned char lead = text[0];
   const size_t n = lead < 0x80                   ? 1
                    : lead >= 0xC2 && lead < 0xE0 ? 2
@@ -23,11 +23,10 @@ static size_t character(const unsigned char *text, size_t length) {
 }
 
 void json_string(FILE *out, const char *text, size_t length) {
-  const unsigned char *bytes = (const unsigned char *)text;
   fputc('"', out);
   for (size_t i = 0; i < length;) {
-    const size_t n = character(bytes + i, length - i);
-    const unsigned char c = bytes[i];
+    const size_t n = utf8_character(text + i, length - i);
+    const unsigned char c = (unsigned char)text[i];
     if (n == 0) {
       fputs("\\ufffd", out);
     } else if (c == '"' || c == '\\') {
@@ -37,7 +36,7 @@ void json_string(FILE *out, const char *text, size_t length) {
     } else if (c < 0x20 || c == 0x7F) {
       fprintf(out, "\\u%04x", c);
     } else {
-      fwrite(bytes + i, 1, n, out);
+      fwrite(text + i, 1, n, out);
     }
     i += n ? n : 1;
   }
@@ -69,4 +68,9 @@ void human_bytes(uint64_t bytes, char out[16]) {
 void human_count(uint64_t count, char out[16]) {
   static const char *const units[] = {"", "thousand", "million", "billion", "trillion"};
   scaled((double)count, units, 1000, out);
+}
+
+void human_operations(double operations, char out[16]) {
+  static const char *const units[] = {"OP", "KOP", "MOP", "GOP", "TOP"};
+  scaled(operations, units, 1000, out);
 }

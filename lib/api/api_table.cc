@@ -40,6 +40,7 @@ constexpr rz_api kTable = {
     rz_embed,
     rz_quantize,
     rz_model_profile,
+    rz_device_ceilings,
 };
 
 }  // namespace

@@ -26,17 +26,6 @@ int32_t in_range(const char *name, int32_t value, int32_t high, int32_t when_zer
   return value == 0 ? when_zero : value;
 }
 
-// Which kernels of the CPU to use: none named for "auto" and "cpu", those after the colon of "cpu:avx2".
-std::string cpu_kernels(const char *name) {
-  const std::string_view device = name ? name : "auto";
-  if (device == "auto" || device == "cpu") return {};
-  if (device.starts_with("cpu:")) return std::string(device.substr(4));
-  if (device == "cuda" || device.starts_with("cuda:")) {
-    fail(Status::Unsupported, "device: \"%s\" is not in this build, only \"cpu\"", name);
-  }
-  fail(Status::Argument, "device: expected \"auto\", \"cpu\" or \"cuda\", found \"%s\"", name);
-}
-
 Type kv_type(int32_t type) {
   switch (type) {
     case RZ_TYPE_DEFAULT:
@@ -71,6 +60,20 @@ int32_t pool_pages(const Model &model, const ModelOptions &options, uint64_t pag
 
 }  // namespace
 
+std::string cpu_kernels(const char *name) {
+  const std::string_view device = name ? name : "auto";
+  if (device == "auto" || device == "cpu") return {};
+  if (device.starts_with("cpu:")) return std::string(device.substr(4));
+  if (device == "cuda" || device.starts_with("cuda:")) {
+    fail(Status::Unsupported, "device: \"%s\" is not in this build, only \"cpu\"", name);
+  }
+  fail(Status::Argument, "device: expected \"auto\", \"cpu\" or \"cuda\", found \"%s\"", name);
+}
+
+int32_t thread_count(int32_t asked) {
+  return worthwhile_threads(in_range("threads", asked, kMostThreads, 0));
+}
+
 ModelOptions read_model_options(const rz_model_options *given) {
   const rz_model_options o = take_or_default(given, "options");
   if (o.next) fail(Status::Argument, "options.next: expected NULL in this version");
@@ -89,7 +92,7 @@ ModelOptions read_model_options(const rz_model_options *given) {
   options.load.check_tensors = flag(RZ_MODEL_CHECK_TENSORS);
   options.max_sequences = in_range("max_sequences", o.max_sequences, kMostSequences, kDefaultSequences);
   ExecutorOptions &executor = options.executor;
-  executor.threads = worthwhile_threads(in_range("threads", o.threads, kMostThreads, 0));
+  executor.threads = thread_count(o.threads);
   executor.max_rows = in_range("max_batch", o.max_batch, kLargestBatch, kDefaultBatch);
   executor.max_logit_rows = std::min(executor.max_rows, std::max(options.max_sequences, kFewestLogitRows));
   executor.kv_type = kv_type(o.kv_type);

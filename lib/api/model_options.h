@@ -19,6 +19,10 @@ struct ModelOptions {
   Logger logger;
 };
 
+// The CPU kernels that a device's name chooses: empty = the best there are. NULL is "auto".
+std::string cpu_kernels(const char *device);
+int32_t thread_count(int32_t asked);  // those worth starting; 0 = the library's choice
+
 ModelOptions read_model_options(const rz_model_options *options);
 
 struct ModelSizes {

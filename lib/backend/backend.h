@@ -90,6 +90,14 @@ class Executor {
   virtual uint64_t compute_bytes() const = 0;             // besides weights and KV
 };
 
+// What a device can do at most, all its threads together. An operation is a multiply or an add.
+struct Ceilings {
+  int32_t threads = 0;  // that were measured with
+  double read_bytes_per_s = 0;
+  double int8_ops_per_s = 0;
+  double float_ops_per_s = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -97,6 +105,7 @@ class Device {
   virtual std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) = 0;
   // What compile() would take besides weights and KV, for estimates.
   virtual uint64_t compute_bytes(const Plan &plan, const ExecutorOptions &options) const = 0;
+  virtual Ceilings ceilings() const = 0;  // measured by this call, for about a second
 };
 
 }  // namespace rz

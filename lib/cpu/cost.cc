@@ -1,5 +1,7 @@
 #include "cpu/cost.h"
 
+#include <algorithm>
+
 namespace rz::cpu {
 
 namespace {
@@ -29,11 +31,16 @@ OpCost attention(const AttnOp &op, const Batch &batch, const KvLayout &kv) {
   const uint64_t token_bytes =
       (layer.k_head_bytes + layer.v_head_bytes) * static_cast<uint64_t>(op.kv_heads) / kPageTokens;
   OpCost cost;
-  for (const int32_t position : batch.positions) {
-    const int32_t seen = op.window != 0 && position + 1 > op.window ? op.window : position + 1;
-    cost.bytes += token_bytes * static_cast<uint64_t>(seen);
+  int32_t read_up_to = 0;  // tokens of this sequence that an earlier row has read
+  for (size_t i = 0; i < batch.positions.size(); ++i) {
+    const int32_t end = batch.positions[i] + 1;
+    const int32_t first = op.window != 0 ? std::max(0, end - op.window) : 0;
+    const bool same_sequence = i > 0 && batch.sequences[i] == batch.sequences[i - 1];
+    cost.bytes +=
+        token_bytes * static_cast<uint64_t>(end - (same_sequence ? std::max(first, read_up_to) : first));
     cost.flops += 2 * static_cast<uint64_t>(op.heads) * static_cast<uint64_t>(op.head_dim + op.value_dim) *
-                  static_cast<uint64_t>(seen);
+                  static_cast<uint64_t>(end - first);
+    read_up_to = end;
   }
   return cost;
 }

@@ -7,7 +7,7 @@
 namespace rz::cpu {
 
 struct OpCost {
-  uint64_t bytes = 0;  // weights once, KV of every row's context
+  uint64_t bytes = 0;  // weights once, and once the KV that a sequence's rows see
   uint64_t flops = 0;  // 2 per multiply-accumulate
 };
 

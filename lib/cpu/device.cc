@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "cpu/ceilings.h"
 #include "cpu/executor.h"
 #include "cpu/isa.h"
 
@@ -13,6 +14,7 @@ class CpuDevice final : public Device {
  public:
   CpuDevice(const cpu::Kernels &kernels, int32_t threads)
       : kernels_(kernels),
+        threads_(threads),
         name_(std::string("cpu (") + kernels.name + ", " + std::to_string(threads) +
               (threads == 1 ? " thread)" : " threads)")) {}
   const std::string &name() const override { return name_; }
@@ -22,9 +24,11 @@ class CpuDevice final : public Device {
   uint64_t compute_bytes(const Plan &plan, const ExecutorOptions &options) const override {
     return cpu::Workspace(plan, kernels_, options, options.threads, false).bytes();
   }
+  Ceilings ceilings() const override { return cpu::measure_ceilings(kernels_, threads_); }
 
  private:
   const cpu::Kernels &kernels_;
+  int32_t threads_;
   std::string name_;
 };
 

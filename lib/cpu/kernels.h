@@ -97,11 +97,11 @@ struct Kernels {
                 int32_t value_dim);  // state of earlier pages, then of later ones
   void (*finish)(const float *state, float *out, int32_t value_dim);
 
-  // Ceilings, for benchmarks: bytes read per call and 8-bit operations per call are the arguments.
-  uint64_t (*read_memory)(const std::byte *data, uint64_t bytes);
-  uint64_t (*multiply_int8)(uint64_t steps);  // steps x 64 x kCeilingChains multiply-accumulates
+  // Ceilings of this set. The arithmetic ones return the operations they did: 2 per multiply-accumulate.
+  void (*read_memory)(const std::byte *data, uint64_t bytes);  // a multiple of 256
+  uint64_t (*multiply_int8)(uint64_t steps);
+  uint64_t (*multiply_float)(uint64_t steps);
 };
-constexpr int kCeilingChains = 12;
 
 // Null where the processor cannot run the set (or it was not compiled in).
 const Kernels *plain_kernels();

@@ -71,6 +71,7 @@ TEST_F(Arguments, NullHandlesAndOutputsAreRefused) {
   EXPECT_EQ(rz_session_load(model_, nullptr, &session, &err_), RZ_E_ARGUMENT);
   EXPECT_EQ(rz_embed(model_, &prompt, 99, 0, nullptr, 0, &count, &err_), RZ_E_ARGUMENT);
   EXPECT_EQ(rz_quantize(nullptr, "x", "Q8_0", 0, nullptr, nullptr, &err_), RZ_E_ARGUMENT);
+  EXPECT_EQ(rz_device_ceilings(nullptr, 1, nullptr, &err_), RZ_E_ARGUMENT);
   EXPECT_NE(err_.message[0], 0);
   rz_model_release(nullptr);
   rz_session_free(nullptr);

@@ -229,6 +229,7 @@ TEST(Api, TableHoldsEveryFunctionAndVersionsAreRight) {
   EXPECT_EQ(api->struct_size, sizeof(rz_api));
   EXPECT_EQ(api->model_load, rz_model_load);
   EXPECT_EQ(api->model_profile, rz_model_profile);
+  EXPECT_EQ(api->device_ceilings, rz_device_ceilings);
   std::vector<void *> pointers((sizeof(rz_api) - 8) / sizeof(void *));
   std::memcpy(pointers.data(), reinterpret_cast<const char *>(api) + 8, pointers.size() * sizeof(void *));
   for (const void *pointer : pointers) EXPECT_NE(pointer, nullptr);

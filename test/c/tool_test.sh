@@ -39,8 +39,42 @@ $rz bench -p 16,32 -n 8 -d 0,16 -b 1,2 -r 2 -o csv >"$work/csv" || wrong "rz ben
 [ "$(wc -l <"$work/csv")" = 8 ] || wrong "expected 8 csv rows, found: $(cat "$work/csv")"
 head -n 1 "$work/csv" | grep -qE '^pp16,[0-9.]+,' || wrong "a csv row does not begin with pp16 and its speed"
 [ "$(grep -cE '^tg8,[0-9.]+,[0-9.]+,16,2,' "$work/csv")" = 1 ] || wrong "no row of two timelines at depth 16"
-$rz bench -p 16 -n 0 -r 1 -o json | grep -q '"test":"pp16"' || wrong "no json"
-$rz bench -p 0 -n 4 -r 1 | grep -q '^| tg4 ' || wrong "no table"
+grep -vE '^[pt][pg][0-9]+,([0-9.]+,){7}[1-9][0-9]*,(read|int8|float),[0-9.]+,,$' "$work/csv" &&
+  wrong "csv rows without bytes, operations, ceiling and share"
+# Two timelines share the weights of a step: a token of theirs reads less than one alone, but the same is computed.
+cost() { grep "^tg8,[^,]*,[^,]*,0,$1," "$work/csv" | cut -d, -f"$2"; }
+[ "$(cost 2 8)" -lt "$(cost 1 8)" ] && [ "$(cost 2 9)" = "$(cost 1 9)" ] ||
+  wrong "two timelines read $(cost 2 8) bytes and compute $(cost 2 9) a token, one $(cost 1 8) and $(cost 1 9)"
+$rz bench -p 16 -n 4 -r 1 >"$work/md" || wrong "rz bench failed"
+grep -qE '^ceilings with [0-9]+ threads?: read [0-9.]+ GB/s, int8 [0-9.e+]+ GOP/s, float [0-9.e+]+ GFLOP/s$' "$work/md" ||
+  wrong "no ceilings: $(cat "$work/md")"
+grep -qE '^\| tg4 .* [0-9]+ % (read|int8|float) +\|$' "$work/md" || wrong "no share: $(cat "$work/md")"
+
+# bench --compare: another program's figures in every format, and what it can do wrong.
+other='echo warming up; echo "model {model} x | {test} @ d{depth} | 100.00 +- 1"; echo later {prompt} {decode} {threads}'
+$rz bench -p 16 -n 4 -r 2 -o json --compare "$other" >"$work/json" || wrong "rz bench --compare failed"
+if command -v python3 >/dev/null 2>&1; then
+  python3 -m json.tool "$work/json" >/dev/null || wrong "no JSON: $(cat "$work/json")"
+fi
+for field in '"read_bytes_per_s":[1-9]' '"test":"pp16"' '"bytes_per_token":[1-9]' '"operations_per_token":[1-9]' \
+  '"ceiling":"' '"share":0*\.*[0-9]' '"compare":{"tok_s":100.000,' '"ratio":[0-9.]'; do
+  grep -q "$field" "$work/json" || wrong "no $field in $(cat "$work/json")"
+done
+$rz bench -p 16 -n 4 -r 1 -o csv --compare '[ {decode} = 0 ] && echo pp16,100' 2>"$work/err" >/dev/null && wrong "a failed command passed"
+grep -q 'exit status 1' "$work/err" || wrong "no exit status: $(cat "$work/err")"
+$rz bench -p 16 -n 4 -r 1 -o csv --compare '[ {prompt} = 0 ] || echo pp16,100' >"$work/csv" || wrong "--compare failed"
+grep -qE '^pp16,.*,100\.000,[0-9.]+$' "$work/csv" && grep -qE '^tg4,.*,,$' "$work/csv" ||
+  wrong "expected a comparison for pp16 alone: $(cat "$work/csv")"
+$rz bench -p 16 -n 0 -r 1 --compare 'echo pp160,7 tg16,8; echo pp16' 2>"$work/err" >&2 && wrong "no figure, but no failure"
+grep -q 'no figure for pp16 .*: pp160,7 tg16,8' "$work/err" || wrong "the output is not shown: $(cat "$work/err")"
+$rz bench -p 16 -n 0 -r 1 --compare 'kill -9 $$' 2>&1 | grep -q 'signal 9' || wrong "a killed command is not told"
+
+# bench -o svg: a picture with both panels, the ceilings and what was compared.
+$rz bench -p 16 -n 4 -d 0,16 -b 1,2 -r 1 -o svg --compare 'echo "{test},100" # <&>' >"$work/svg" || wrong "no svg"
+if command -v xmllint >/dev/null 2>&1; then xmllint --noout "$work/svg" || wrong "the svg is not well-formed"; fi
+[ "$(grep -c '<polyline' "$work/svg")" = 15 ] || wrong "expected 5 series of 3 lines: $(cat "$work/svg")"
+grep -q 'read ceiling' "$work/svg" && grep -q '&lt;&amp;&gt;' "$work/svg" && tail -n 1 "$work/svg" | grep -qx '</svg>' ||
+  wrong "the svg lacks a part: $(cat "$work/svg")"
 
 # info, quantize, perplexity.
 $rz info | grep -q 'architecture *llama' || wrong "rz info has no architecture"

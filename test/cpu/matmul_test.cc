@@ -216,7 +216,7 @@ void time_matmul(benchmark::State &state, const Kernels &kernels, Type type, int
   const std::vector<int32_t> x_rows = problem.all_x();
   const MatmulJob job = problem.job(x_rows, y.data(), kRows);
   const MatmulKernels &matmul = kernels.matmul[static_cast<int>(type)];
-  const auto kernel = n <= kernels.few_rows ? matmul.few : matmul.many;
+  const auto kernel = n <= matmul.few_rows ? matmul.few : matmul.many;
   for (auto _ : state) kernel(job);
   test::count_bytes(state, bytes_of(type, kRows * kCols));
   test::count_ops(state, 2 * kRows * kCols * static_cast<uint64_t>(n));

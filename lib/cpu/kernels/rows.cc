@@ -126,36 +126,6 @@ void softmax(float *x, int64_t n) {
   for (int64_t i = 0; i < n; ++i) x[i] /= total;
 }
 
-uint64_t read_memory(const std::byte *data, uint64_t bytes) {
-  Ints x[4] = {int_zeros(), int_zeros(), int_zeros(), int_zeros()};
-  const int32_t *p = reinterpret_cast<const int32_t *>(data);
-  for (uint64_t i = 0; i + 256 <= bytes; i += 256, p += 64) {
-    for (int j = 0; j < 4; ++j) x[j] = add_ints(x[j], load_ints(p + 16 * j));
-  }
-  int32_t lanes[16];
-  store_ints(lanes, add_ints(add_ints(x[0], x[1]), add_ints(x[2], x[3])));
-  return static_cast<uint64_t>(static_cast<uint32_t>(lanes[0]));
-}
-
-uint64_t multiply_int8(uint64_t steps) {
-  uint8_t codes[64];
-  int8_t x[4] = {1, -2, 3, -4};
-  std::memset(codes, 5, sizeof codes);
-  Run acc[kCeilingChains];
-  for (int j = 0; j < kCeilingChains; ++j) acc[j] = no_run();
-  const PanelCodes c = load_panel<false>(codes);
-  for (uint64_t i = 0; i < steps; ++i) {
-    __asm__ volatile("" ::: "memory");  // x might have changed: the loop stays
-    const Broadcast four = broadcast4(x);
-    for (int j = 0; j < kCeilingChains; ++j) acc[j] = dot4<false>(acc[j], c, four);
-  }
-  int32_t lanes[16];
-  Ints total = int_zeros();
-  for (int j = 0; j < kCeilingChains; ++j) total = add_ints(total, end_run(int_zeros(), acc[j]));
-  store_ints(lanes, total);
-  return static_cast<uint64_t>(static_cast<uint32_t>(lanes[0]));
-}
-
 }  // namespace
 
 void fill_rows(Kernels &table) {
@@ -167,8 +137,6 @@ void fill_rows(Kernels &table) {
   table.add = add_row;
   table.softcap = softcap;
   table.softmax = softmax;
-  table.read_memory = read_memory;
-  table.multiply_int8 = multiply_int8;
 }
 
 }  // namespace rz::cpu::RZ_ISA

@@ -1,5 +1,6 @@
 // The kernel table of this instruction set.
 #include "cpu/kernels/attention.h"
+#include "cpu/kernels/ceilings.h"
 #include "cpu/kernels/matmul.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/simd.h"
@@ -19,6 +20,7 @@ static Kernels filled() {
   RZ_ISA::fill_float_matmuls(table.matmul);
   RZ_ISA::fill_rows(table);
   RZ_ISA::fill_attention(table);
+  RZ_ISA::fill_ceilings(table);
   return table;
 }
 
