@@ -108,8 +108,7 @@ void CpuExecutor::ask_ahead(size_t op, int32_t thread) const {
   if (!next.w || rows() > kSplitRows) return;
   const RowRange share = share_of(thread, team_.active(), next.rows);
   if (share.first >= next.w->rows) return;
-  const uint64_t bytes =
-      static_cast<uint64_t>(std::min<int64_t>(16, next.w->rows - share.first)) * next.w->row_bytes();
+  const uint64_t bytes = static_cast<uint64_t>(std::min<int64_t>(16, share.count)) * next.w->row_bytes();
   const std::byte *from = next.w->data + static_cast<uint64_t>(share.first) * next.w->row_bytes();
   for (uint64_t at = 0; at < bytes; at += 64) __builtin_prefetch(from + at);
 }

@@ -57,7 +57,7 @@ class CpuExecutor final : public Executor {
                  int64_t cols);
   // y[i, r - first] for rows [first, first + n_rows) of expert `expert` and the activation rows x_rows (null:
   // all).
-  void multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t first, int64_t n_rows, const Inputs &in,
+  void multiply(Lane &lane, const Matrix &w, int64_t expert, RowPart rows, const Inputs &in,
                 const int32_t *x_rows, int64_t n, float *y, int64_t y_stride);
 
   // ---- ops.cc

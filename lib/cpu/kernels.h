@@ -35,6 +35,7 @@ struct MatmulJob {
   const std::byte *w;  // first weight row
   uint64_t row_bytes;
   int64_t rows, cols;
+  int64_t rows_after;  // weight rows behind these that the same thread will multiply next
   Activations x;
   const int32_t *x_rows;  // (n) which activation rows; null: 0 .. n - 1
   int64_t n;

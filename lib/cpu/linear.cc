@@ -58,13 +58,14 @@ CpuExecutor::Inputs CpuExecutor::prepare(Lane &lane, std::initializer_list<const
   return in;
 }
 
-void CpuExecutor::multiply(Lane &lane, const Matrix &w, int64_t expert, int64_t first, int64_t n_rows,
-                           const Inputs &in, const int32_t *x_rows, int64_t n, float *y, int64_t y_stride) {
+void CpuExecutor::multiply(Lane &lane, const Matrix &w, int64_t expert, RowPart rows, const Inputs &in,
+                           const int32_t *x_rows, int64_t n, float *y, int64_t y_stride) {
   const MatmulKernels &kernels = kernels_.matmul[static_cast<int>(w.type)];
   MatmulJob job;
   job.row_bytes = w.row_bytes();
-  job.w = w.data + static_cast<uint64_t>(expert * w.rows + first) * job.row_bytes;
-  job.rows = n_rows;
+  job.w = w.data + static_cast<uint64_t>(expert * w.rows + rows.first) * job.row_bytes;
+  job.rows = rows.count;
+  job.rows_after = rows.after;
   job.cols = w.cols;
   job.x = in.as[static_cast<int>(kernels.activations)];
   job.x_rows = x_rows;

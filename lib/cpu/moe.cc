@@ -10,9 +10,8 @@ void CpuExecutor::run_op(const RouteOp &op, Lane &lane) {
   const int64_t n = rows(), experts = op.w.rows;
   const Inputs in = prepare(lane, {&op.w}, buffer(op.in), n, op.w.cols);
   RowWork work(team_, lane.thread, experts);
-  for (RowRange part; work.next(part);) {
-    const auto [first, count] = part;
-    multiply(lane, op.w, 0, first, count, in, nullptr, n, space_.router + first, experts);
+  for (RowPart part; work.next(part);) {
+    multiply(lane, op.w, 0, part, in, nullptr, n, space_.router + part.first, experts);
   }
   team_.barrier();
   for (int64_t row = lane.thread; row < n; row += team_.active()) choose_experts(op, row);
@@ -74,15 +73,15 @@ void CpuExecutor::run_op(const MoeGateUpOp &op, Lane &lane) {
   const int64_t total = op.up.rows;
   const Inputs in = prepare(lane, {&op.gate, &op.up}, buffer(op.in), rows(), op.up.cols);
   RowWork work(team_, lane.thread, total * n_active_, total);
-  for (RowRange part; work.next(part);) {
+  for (RowPart part; work.next(part);) {
     const int32_t expert = space_.active[part.first / total];
-    const int64_t first = part.first % total, count = part.count;
+    const RowPart rows = {part.first % total, part.count, part.after};
     const int32_t at = space_.expert_first[expert], n = space_.expert_first[expert + 1] - at;
-    multiply(lane, op.gate, expert, first, count, in, space_.slot_rows + at, n, lane.tile, kTileCols);
-    multiply(lane, op.up, expert, first, count, in, space_.slot_rows + at, n, lane.tile2, kTileCols);
+    multiply(lane, op.gate, expert, rows, in, space_.slot_rows + at, n, lane.tile, kTileCols);
+    multiply(lane, op.up, expert, rows, in, space_.slot_rows + at, n, lane.tile2, kTileCols);
     for (int32_t i = 0; i < n; ++i) {
-      float *out = buffer(op.out) + space_.slots[at + i] * total + first;
-      kernels_.activate(op.act, lane.tile + i * kTileCols, lane.tile2 + i * kTileCols, out, count);
+      float *out = buffer(op.out) + space_.slots[at + i] * total + rows.first;
+      kernels_.activate(op.act, lane.tile + i * kTileCols, lane.tile2 + i * kTileCols, out, rows.count);
     }
   }
 }
@@ -92,14 +91,14 @@ void CpuExecutor::run_op(const MoeDownOp &op, Lane &lane) {
   const Inputs in = prepare(lane, {&op.down}, buffer(op.in), rows() * op.used, op.down.cols);
   float *scratch = buffer(op.scratch), *x = buffer(op.x);
   RowWork work(team_, lane.thread, total * n_active_, total);
-  for (RowRange part; work.next(part);) {
+  for (RowPart part; work.next(part);) {
     const int32_t expert = space_.active[part.first / total];
-    const int64_t first = part.first % total, count = part.count;
+    const RowPart rows = {part.first % total, part.count, part.after};
     const int32_t at = space_.expert_first[expert], n = space_.expert_first[expert + 1] - at;
-    multiply(lane, op.down, expert, first, count, in, space_.slots + at, n, lane.tile, kTileCols);
+    multiply(lane, op.down, expert, rows, in, space_.slots + at, n, lane.tile, kTileCols);
     for (int32_t i = 0; i < n; ++i) {
-      std::memcpy(scratch + space_.slots[at + i] * total + first, lane.tile + i * kTileCols,
-                  static_cast<size_t>(count) * sizeof(float));
+      std::memcpy(scratch + space_.slots[at + i] * total + rows.first, lane.tile + i * kTileCols,
+                  static_cast<size_t>(rows.count) * sizeof(float));
     }
   }
   team_.barrier();

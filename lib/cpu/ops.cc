@@ -40,13 +40,14 @@ void CpuExecutor::run_op(const QkvOp &op, Lane &lane) {
   const Matrix *matrices[3] = {&op.wq, &op.wk, &op.wv};
   float *outs[3] = {buffer(op.q), space_.keys, space_.values};
   RowWork work(team_, lane.thread, op.wq.rows + op.wk.rows + op.wv.rows);
-  for (RowRange part; work.next(part);) {
+  for (RowPart part; work.next(part);) {
     int64_t before = 0;  // rows of the matrices before this one
     for (int m = 0; m < 3; ++m) {
       const int64_t total = matrices[m]->rows, first = std::max<int64_t>(part.first - before, 0),
                     end = std::min(part.first + part.count - before, total);
       if (first < end)
-        multiply(lane, *matrices[m], 0, first, end - first, in, nullptr, n, outs[m] + first, total);
+        multiply(lane, *matrices[m], 0, {first, end - first, std::min(part.after, total - end)}, in, nullptr,
+                 n, outs[m] + first, total);
       before += total;
     }
   }
@@ -101,9 +102,9 @@ void CpuExecutor::run_op(const MatmulAddOp &op, Lane &lane) {
   const Inputs in = prepare(lane, {&op.w}, buffer(op.in), n, op.w.cols);
   float *x = buffer(op.x);
   RowWork work(team_, lane.thread, total);
-  for (RowRange part; work.next(part);) {
-    const auto [first, count] = part;
-    multiply(lane, op.w, 0, first, count, in, nullptr, n, lane.tile, kTileCols);
+  for (RowPart part; work.next(part);) {
+    const int64_t first = part.first, count = part.count;
+    multiply(lane, op.w, 0, part, in, nullptr, n, lane.tile, kTileCols);
     for (int64_t row = 0; row < n; ++row) {
       float *term = lane.tile + row * kTileCols;
       if (op.bias) kernels_.add(term, op.bias.data + first, 1, count);
@@ -127,10 +128,10 @@ void CpuExecutor::run_op(const GateUpOp &op, Lane &lane) {
   const int64_t n = rows(), total = op.up.rows;
   const Inputs in = prepare(lane, {&op.gate, &op.up}, buffer(op.in), n, op.up.cols);
   RowWork work(team_, lane.thread, total);
-  for (RowRange part; work.next(part);) {
-    const auto [first, count] = part;
-    multiply(lane, op.up, 0, first, count, in, nullptr, n, lane.tile, kTileCols);
-    if (op.gate) multiply(lane, op.gate, 0, first, count, in, nullptr, n, lane.tile2, kTileCols);
+  for (RowPart part; work.next(part);) {
+    const int64_t first = part.first, count = part.count;
+    multiply(lane, op.up, 0, part, in, nullptr, n, lane.tile, kTileCols);
+    if (op.gate) multiply(lane, op.gate, 0, part, in, nullptr, n, lane.tile2, kTileCols);
     for (int64_t row = 0; row < n; ++row) {
       float *up = lane.tile + row * kTileCols, *gate = lane.tile2 + row * kTileCols;
       if (op.up_bias) kernels_.add(up, op.up_bias.data + first, 1, count);
@@ -152,10 +153,10 @@ void CpuExecutor::run_op(const HeadOp &op, Lane &lane) {
   team_.barrier();
   const Inputs in = prepare(lane, {&op.w}, space_.head_rows, n, hidden);
   RowWork work(team_, lane.thread, total);
-  for (RowRange part; work.next(part);) {
-    const auto [first, count] = part;
+  for (RowPart part; work.next(part);) {
+    const int64_t first = part.first, count = part.count;
     float *logits = batch_->logits + first;
-    multiply(lane, op.w, 0, first, count, in, nullptr, n, logits, total);
+    multiply(lane, op.w, 0, part, in, nullptr, n, logits, total);
     for (int64_t row = 0; row < n; ++row) {
       float *out = logits + row * total;
       if (op.bias) kernels_.add(out, op.bias.data + first, 1, count);

@@ -17,6 +17,11 @@ struct RowRange {
   int64_t first, count;
 };
 
+// Rows that a thread multiplies now, and how many more of the same matrix follow that are its own too.
+struct RowPart {
+  int64_t first, count, after;
+};
+
 // The run of rows that whoever comes as number `turn` takes, when `threads` threads share `total` rows: each
 // turn of all threads together takes half of what is left. No rows past the end.
 inline RowRange share_of(int64_t turn, int64_t threads, int64_t total) {
@@ -43,13 +48,14 @@ class RowWork {
         share_(share_of(thread, team.active(), total)) {}
 
   // The next rows, at most kTileCols of them and of one matrix; false when all are taken.
-  bool next(RowRange &rows) {
+  bool next(RowPart &part) {
     if (share_.count == 0) share_ = share_of(team_.active() + team_.take(), team_.active(), total_);
     const int64_t rest = matrix_ - share_.first % matrix_;
-    rows = {share_.first, std::min({share_.count, kTileCols, rest})};
-    share_.first += rows.count;
-    share_.count -= rows.count;
-    return rows.count != 0;
+    const int64_t own = std::min(share_.count, rest), count = std::min(own, kTileCols);
+    part = {share_.first, count, own - count};
+    share_.first += count;
+    share_.count -= count;
+    return count != 0;
   }
 
  private:

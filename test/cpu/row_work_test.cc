@@ -42,7 +42,7 @@ TEST(RowWork, CutsAtTheEndOfAMatrixAndAtTheSizeOfATile) {
       [](void *context, int32_t thread) {
         RowWork work(*static_cast<ThreadTeam *>(context), thread, 300, 100);
         std::vector<int64_t> firsts, counts;
-        for (RowRange part; work.next(part);) {
+        for (RowPart part; work.next(part);) {
           firsts.push_back(part.first);
           counts.push_back(part.count);
         }

@@ -18,11 +18,15 @@ RZ_INLINE void rows_from(const MatmulJob &job, int64_t first, const std::byte **
 
 RZ_INLINE int64_t x_row(const MatmulJob &job, int64_t i) { return job.x_rows ? job.x_rows[i] : i; }
 
-// What the next 16 rows hold in the same place: they lie right behind these, and by the time their turn comes
-// they are in the cache. The processor's own prefetching does not follow 16 short streams.
-RZ_INLINE void prefetch_next(const MatmulJob &job, const std::byte *row, int64_t offset, int64_t bytes) {
-  const std::byte *next = row + 16 * job.row_bytes + offset;
-  for (int64_t i = 0; i < bytes; i += 64) prefetch(next + i);
+// How far behind the rows from `first` on those lie that come `n` rows later, in bytes: by the time their
+// turn comes they are to be in the cache. The processor's own prefetching does not follow so many short
+// streams. 0 where they are another thread's.
+RZ_INLINE uint64_t bytes_ahead(const MatmulJob &job, int64_t first, int64_t n) {
+  return first + n < job.rows + job.rows_after ? static_cast<uint64_t>(n) * job.row_bytes : 0;
+}
+
+RZ_INLINE void prefetch_bytes(const std::byte *p, uint64_t bytes) {
+  for (uint64_t i = 0; i < bytes; i += 64) prefetch(p + i);
 }
 
 template <class Block>
@@ -70,6 +74,7 @@ void few_plain(const MatmulJob &job, int64_t first_x) {
   for (int64_t r0 = 0; r0 < job.rows; r0 += 16) {
     const std::byte *rows[16];
     rows_from(job, r0, rows);
+    const uint64_t ahead = bytes_ahead(job, r0, 16);
     Floats y[N];
     for (int i = 0; i < N; ++i) y[i] = zeros();
     for (int64_t b = 0; b < blocks; b += 2) {
@@ -77,7 +82,7 @@ void few_plain(const MatmulJob &job, int64_t first_x) {
           b + 1 < blocks ? b + 1 : b;  // an odd last block is read twice, the copy not used
       Ints p[N][16];
       for (int r = 0; r < 16; ++r) {
-        prefetch_next(job, rows[r], b * static_cast<int64_t>(sizeof(Block)), 2 * sizeof(Block));
+        prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(b) * sizeof(Block), 2 * sizeof(Block));
         const Bytes64 c = F::codes(block_at<Block>(rows[r], b), block_at<Block>(rows[r], second));
         for (int i = 0; i < N; ++i) p[i][r] = dot<F::kSigned>(c, load_bytes64(x.codes[i] + b * kBlock));
       }
@@ -106,13 +111,14 @@ void few_super(const MatmulJob &job, int64_t first_x) {
   for (int64_t r0 = 0; r0 < job.rows; r0 += 16) {
     const std::byte *rows[16];
     rows_from(job, r0, rows);
+    const uint64_t ahead = bytes_ahead(job, r0, 16);
     Floats y[N];
     for (int i = 0; i < N; ++i) y[i] = zeros();
     for (int64_t b = 0; b < blocks; ++b) {
       Ints p[N][16], minima[N][16];
       for (int r = 0; r < 16; ++r) {
         const Block &block = block_at<Block>(rows[r], b);
-        prefetch_next(job, rows[r], b * static_cast<int64_t>(sizeof(Block)), sizeof(Block));
+        prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(b) * sizeof(Block), sizeof(Block));
         const Scales s = F::scales(block);
         Ints acc[N];
         for (int i = 0; i < N; ++i) acc[i] = int_zeros();

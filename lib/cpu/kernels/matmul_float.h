@@ -17,6 +17,7 @@ void float_tile(const MatmulJob &job, int64_t r, int64_t i) {
   for (int j = 0; j < R; ++j)
     w[j] = reinterpret_cast<const Weight *>(job.w + static_cast<uint64_t>(r + j) * job.row_bytes);
   for (int j = 0; j < N; ++j) x[j] = job.x.values + x_row(job, i + j) * job.x.value_stride;
+  [[maybe_unused]] const uint64_t ahead = bytes_ahead(job, r, R);
   Floats acc[R][N];
   for (int a = 0; a < R; ++a) {
     for (int b = 0; b < N; ++b) acc[a][b] = zeros();
@@ -25,7 +26,7 @@ void float_tile(const MatmulJob &job, int64_t r, int64_t i) {
   for (; k + 16 <= job.cols; k += 16) {
     Floats weights[R];
     for (int a = 0; a < R; ++a) {
-      if constexpr (First) prefetch(reinterpret_cast<const std::byte *>(w[a] + k) + R * job.row_bytes);
+      if constexpr (First) prefetch(reinterpret_cast<const std::byte *>(w[a] + k) + ahead);
       weights[a] = F::load16(w[a] + k);
     }
     for (int b = 0; b < N; ++b) {

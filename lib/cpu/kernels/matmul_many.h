@@ -20,14 +20,14 @@ struct alignas(64) Panel {
 static_assert(sizeof(Panel) * 2 <= kPanelBytes);
 
 template <class F>
-void pack_plain(const MatmulJob &job, const std::byte *const *rows, int64_t first_block, int64_t blocks,
+void pack_plain(const std::byte *const *rows, uint64_t ahead, int64_t first_block, int64_t blocks,
                 Panel &panel) {
   using Block = typename F::Block;
   for (int64_t b = 0; b < blocks; b += 2) {
     const int64_t k = first_block + b, second = b + 1 < blocks ? k + 1 : k;
     Bytes64 codes[16];
     for (int r = 0; r < 16; ++r) {
-      prefetch_next(job, rows[r], k * static_cast<int64_t>(sizeof(Block)), 2 * sizeof(Block));
+      prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(k) * sizeof(Block), 2 * sizeof(Block));
       codes[r] = F::codes(block_at<Block>(rows[r], k), block_at<Block>(rows[r], second));
     }
     transpose_codes(codes, panel.codes[b * kBlock / 4][0]);
@@ -40,7 +40,7 @@ void pack_plain(const MatmulJob &job, const std::byte *const *rows, int64_t firs
 }
 
 template <class F>
-void pack_super(const MatmulJob &job, const std::byte *const *rows, int64_t first_block, int64_t blocks,
+void pack_super(const std::byte *const *rows, uint64_t ahead, int64_t first_block, int64_t blocks,
                 Panel &panel) {
   using Block = typename F::Block;
   for (int64_t b = 0; b < blocks; ++b) {
@@ -51,7 +51,7 @@ void pack_super(const MatmulJob &job, const std::byte *const *rows, int64_t firs
     }
     Bytes64 scales[16];
     for (int r = 0; r < 16; ++r) {
-      prefetch_next(job, rows[r], (first_block + b) * static_cast<int64_t>(sizeof(Block)), sizeof(Block));
+      prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(first_block + b) * sizeof(Block), sizeof(Block));
       const Scales s = F::scales(block_at<Block>(rows[r], first_block + b));
       scales[r] = join_shorts(s.s, s.m);
     }
@@ -205,10 +205,11 @@ void matmul_many(const MatmulJob &job) {
     for (int64_t col = 0; col < job.cols; col += kPanelCols) {
       const int64_t cols = col + kPanelCols <= job.cols ? kPanelCols : job.cols - col;
       for (int v = 0; v < kTileVectors; ++v) {
+        const uint64_t ahead = bytes_ahead(job, r0 + 16 * v, 16);
         if constexpr (kIsSuper<F>) {
-          pack_super<F>(job, rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
+          pack_super<F>(rows + 16 * v, ahead, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         } else {
-          pack_plain<F>(job, rows + 16 * v, col / kWidth<F>, cols / kWidth<F>, panels[v]);
+          pack_plain<F>(rows + 16 * v, ahead, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         }
       }
       tiles<F>(job, panels, col, cols / kWidth<F>, 0, y, y_stride);
