@@ -46,12 +46,16 @@ void pack_super(const std::byte *const *rows, uint64_t ahead, int64_t first_bloc
   for (int64_t b = 0; b < blocks; ++b) {
     for (int quarter = 0; quarter < 4; ++quarter) {
       Bytes64 codes[16];
-      for (int r = 0; r < 16; ++r) codes[r] = F::codes(block_at<Block>(rows[r], first_block + b), quarter);
+      for (int r = 0; r < 16; ++r) {
+        const Block &block = block_at<Block>(rows[r], first_block + b);
+        const std::byte *next = reinterpret_cast<const std::byte *>(&block) + ahead + 64 * quarter;
+        if (64 * quarter < static_cast<int>(sizeof(Block))) prefetch(next);
+        codes[r] = F::codes(block, quarter);
+      }
       transpose_codes(codes, panel.codes[b * (kSuperBlock / 4) + 16 * quarter][0]);
     }
     Bytes64 scales[16];
     for (int r = 0; r < 16; ++r) {
-      prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(first_block + b) * sizeof(Block), sizeof(Block));
       const Scales s = F::scales(block_at<Block>(rows[r], first_block + b));
       scales[r] = join_shorts(s.s, s.m);
     }
@@ -205,7 +209,9 @@ void matmul_many(const MatmulJob &job) {
     for (int64_t col = 0; col < job.cols; col += kPanelCols) {
       const int64_t cols = col + kPanelCols <= job.cols ? kPanelCols : job.cols - col;
       for (int v = 0; v < kTileVectors; ++v) {
-        const uint64_t ahead = bytes_ahead(job, r0 + 16 * v, 16);
+        // A K-quant's panel is packed too quickly for the rows after it: those of the next tile are asked
+        // for.
+        const uint64_t ahead = bytes_ahead(job, r0 + 16 * v, kIsSuper<F> ? kTileWeights : 16);
         if constexpr (kIsSuper<F>) {
           pack_super<F>(rows + 16 * v, ahead, col / kWidth<F>, cols / kWidth<F>, panels[v]);
         } else {
