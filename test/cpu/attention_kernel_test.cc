@@ -65,6 +65,27 @@ void expect_stored(Type type, const Row &found, const Row &given) {
   }
 }
 
+TEST_P(AttentionKernel, WhatIsNoNumberReachesTheResult) {
+  for (const Type type : kPageTypes) {
+    for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -kMinusInfinity}) {
+      for (const size_t at : {size_t{0}, size_t{33}}) {
+        for (const bool in_key : {true, false}) {
+          // An infinite score of -inf is a weight of 0, and nothing is wrong.
+          if (in_key && type == Type::F16 && std::isinf(bad)) continue;
+          KvHead head(kernels(), {type, 64, 64, 1});
+          Row k = head.key(3), v = head.value(3);
+          (in_key ? k : v)[at] = bad;
+          head.append(3, k, v);
+          Queries queries(head, scale_of(64), 0);
+          queries.add(0, 5);
+          const Row out = queries.finish(queries.attend(0, 1)[0]);
+          EXPECT_FALSE(std::isfinite(out[at])) << traits(type).name << (in_key ? " key " : " value ") << bad;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(AttentionKernel, PagesHoldWhatWasAppended) {
   for (const Type type : kPageTypes) {
     for (const auto &[head_dim, value_dim] : kDims) {

@@ -253,12 +253,13 @@ float float_of(uint16_t h) {
   return lanes[0];
 }
 
-// Codes of up to 32 values and their scale, as it will be read back.
+// Codes of up to 32 values and their scale, as it will be read back: NaN where one of them is no number.
 uint16_t quantize_group(const float *x, int32_t n, int8_t *codes) {
   float padded[kGroup] = {};
   std::memcpy(padded, x, static_cast<size_t>(n) * sizeof(float));
   const Floats a = load(padded), b = load(padded + 16);
-  const uint16_t scale = half_of(maximum(max(abs(a), abs(b))) / 127.0f);
+  const float poison = sum(fma(a, zeros(), mul(b, zeros())));  // 0, or NaN where a value is NaN or infinite
+  const uint16_t scale = half_of(maximum(max(abs(a), abs(b))) / 127.0f + poison);
   const float step = float_of(scale);
   const Floats inverse = splat(step > 0 ? 1.0f / step : 0.0f);
   store_int8(codes, to_ints(mul(a, inverse)));
