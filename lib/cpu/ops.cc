@@ -52,7 +52,9 @@ void CpuExecutor::run_op(const QkvOp &op, Lane &lane) {
     }
   }
   team_.barrier();
-  for (int64_t row = lane.thread; row < n; row += team_.active()) append_row(op, row);
+  // Neighbours by the same thread: slots of neighbouring tokens share a page's cache lines.
+  const int64_t each = (n + team_.active() - 1) / team_.active(), first = lane.thread * each;
+  for (int64_t row = first; row < std::min(first + each, n); ++row) append_row(op, row);
 }
 
 // Bias, norm and rotation of one row's q, k and v; k and v go to their page.

@@ -4,29 +4,13 @@
 // order.
 #include "cpu/kernels/attention.h"
 
-#include "backend/backend.h"
-#include "cpu/kernels/simd.h"
+#include "cpu/kernels/kv_page.h"
 
 namespace rz::cpu::RZ_ISA {
 
 namespace {
 
 constexpr float kMinusInfinity = -__builtin_inff();
-constexpr int kGroup = 32;  // weights that share a scale in q8_0 pages
-
-constexpr int32_t padded16(int32_t n) { return (n + 15) / 16 * 16; }
-constexpr int32_t groups_of(int32_t n) { return (n + kGroup - 1) / kGroup; }
-
-// A head's half page as scales (groups, 32) then codes (head_dim, 32), or for values scales (32, groups) then
-// codes.
-struct Q8Page {
-  uint16_t *scales;
-  int8_t *codes;
-  Q8Page(const std::byte *page, int32_t dim)
-      : scales(reinterpret_cast<uint16_t *>(const_cast<std::byte *>(page))),
-        codes(reinterpret_cast<int8_t *>(scales + kPageTokens * groups_of(dim))) {}
-};
-
 float scalar_exp(float x) {
   float lanes[16];
   store(lanes, exp(splat(x)));
@@ -146,36 +130,50 @@ void add_values_q8(const std::byte *page, const std::byte *next, float (*p)[kPag
   }
 }
 
-// Scores become probabilities relative to the query's new maximum. Returns what its older sums are multiplied
-// by.
-float soften(const AttnChunk &chunk, const AttnQuery &query, int32_t position, float *scores) {
+// The scores of a page become probabilities relative to the largest score that the query has seen, which is
+// returned.
+RZ_INLINE float soften(const AttnChunk &chunk, const AttnQuery &query, int32_t position, float *scores) {
   Floats s0 = mul(load(scores), splat(chunk.scale)), s1 = mul(load(scores + 16), splat(chunk.scale));
   if (chunk.softcap != 0) {
     const Floats cap = splat(chunk.softcap);
     s0 = mul(cap, tanh(div(s0, cap)));
     s1 = mul(cap, tanh(div(s1, cap)));
   }
-  store(scores, s0);
-  store(scores + 16, s1);
-  for (int32_t t = 0; t < query.first - position && t < kPageTokens; ++t) scores[t] = kMinusInfinity;
-  for (int32_t t = query.last - position + 1; t < kPageTokens; ++t) scores[t < 0 ? 0 : t] = kMinusInfinity;
-  s0 = load(scores);
-  s1 = load(scores + 16);
+  if (query.first > position || query.last < position + kPageTokens - 1) {
+    store(scores, s0);
+    store(scores + 16, s1);
+    for (int32_t t = 0; t < query.first - position && t < kPageTokens; ++t) scores[t] = kMinusInfinity;
+    for (int32_t t = query.last - position + 1; t < kPageTokens; ++t) scores[t < 0 ? 0 : t] = kMinusInfinity;
+    s0 = load(scores);
+    s1 = load(scores + 16);
+  }
   const float page_maximum = maximum(max(s0, s1));
   const float largest = query.state[0] > page_maximum ? query.state[0] : page_maximum;
   if (largest == kMinusInfinity) {  // sees nothing of this page nor of those before
     store(scores, zeros());
     store(scores + 16, zeros());
-    return 1;
+    return largest;
   }
-  s0 = exp(sub(s0, splat(largest)));
-  s1 = exp(sub(s1, splat(largest)));
-  store(scores, s0);
-  store(scores + 16, s1);
-  const float correction = scalar_exp(query.state[0] - largest);
-  query.state[0] = largest;
-  query.state[1] = query.state[1] * correction + sum(add(s0, s1));
-  return correction;
+  store(scores, exp(sub(s0, splat(largest))));
+  store(scores + 16, exp(sub(s1, splat(largest))));
+  return largest;
+}
+
+// The same for N queries; correction: what their older sums are multiplied by.
+template <int N>
+RZ_INLINE void soften_all(const AttnChunk &chunk, const AttnQuery *queries, int32_t position,
+                          float (*scores)[kPageTokens], float *correction) {
+  float step[16] = {};  // from the new maximum to the old one, at most 0
+  for (int j = 0; j < N; ++j) {
+    const float largest = soften(chunk, queries[j], position, scores[j]);
+    if (largest != kMinusInfinity) step[j] = queries[j].state[0] - largest;
+    queries[j].state[0] = largest;
+  }
+  store(correction, exp(load(step)));
+  for (int j = 0; j < N; ++j) {
+    const float total = sum(add(load(scores[j]), load(scores[j] + 16)));
+    queries[j].state[1] = queries[j].state[1] * correction[j] + total;
+  }
 }
 
 template <int N>
@@ -183,7 +181,7 @@ void attend_page(const AttnChunk &chunk, const AttnQuery *queries, int32_t page,
   const int32_t position = chunk.first_position + page * kPageTokens;
   const float *q[N];
   float *acc[N];
-  float scores[N][kPageTokens], correction[N];
+  float scores[N][kPageTokens], correction[16];
   int32_t t0 = kPageTokens, t1 = 0;  // tokens that any of the queries sees
   for (int j = 0; j < N; ++j) {
     q[j] = queries[j].q;
@@ -198,7 +196,7 @@ void attend_page(const AttnChunk &chunk, const AttnQuery *queries, int32_t page,
   const int32_t next = page + 1 < chunk.pages ? page + 1 : page;
   const bool f16 = chunk.type == Type::F16;
   (f16 ? scores_f16<N> : scores_q8<N>)(chunk.k_pages[page], chunk.k_pages[next], q, chunk.head_dim, scores);
-  for (int j = 0; j < N; ++j) correction[j] = soften(chunk, queries[j], position, scores[j]);
+  soften_all<N>(chunk, queries, position, scores, correction);
   (f16 ? add_values_f16<N> : add_values_q8<N>)(chunk.v_pages[page], chunk.v_pages[next], scores, correction,
                                                t0, t1, value_stride, acc);
 }
@@ -240,73 +238,9 @@ void finish(const float *state, float *out, int32_t value_dim) {
   }
 }
 
-uint16_t half_of(float x) {
-  uint16_t lanes[16];
-  store_half(lanes, splat(x));
-  return lanes[0];
-}
-
-float float_of(uint16_t h) {
-  uint16_t padded[16] = {h};
-  float lanes[16];
-  store(lanes, load_half(padded));
-  return lanes[0];
-}
-
-// Codes of up to 32 values and their scale, as it will be read back: NaN where one of them is no number.
-uint16_t quantize_group(const float *x, int32_t n, int8_t *codes) {
-  float padded[kGroup] = {};
-  std::memcpy(padded, x, static_cast<size_t>(n) * sizeof(float));
-  const Floats a = load(padded), b = load(padded + 16);
-  const float poison = sum(fma(a, zeros(), mul(b, zeros())));  // 0, or NaN where a value is NaN or infinite
-  const uint16_t scale = half_of(maximum(max(abs(a), abs(b))) / 127.0f + poison);
-  const float step = float_of(scale);
-  const Floats inverse = splat(step > 0 ? 1.0f / step : 0.0f);
-  store_int8(codes, to_ints(mul(a, inverse)));
-  store_int8(codes + 16, to_ints(mul(b, inverse)));
-  return scale;
-}
-
-void append_k(Type type, std::byte *page, int32_t slot, const float *k, int32_t head_dim) {
-  if (type == Type::F16) {
-    uint16_t *out = reinterpret_cast<uint16_t *>(page);
-    for (int32_t d = 0; d < head_dim; d += 16) {
-      uint16_t halves[16];
-      store_half(halves, load_some(k + d, head_dim - d));
-      for (int32_t i = 0; i < 16 && d + i < head_dim; ++i) out[(d + i) * kPageTokens + slot] = halves[i];
-    }
-    return;
-  }
-  const Q8Page out(page, head_dim);
-  for (int32_t d = 0; d < head_dim; d += kGroup) {
-    int8_t codes[kGroup];
-    const int32_t n = head_dim - d < kGroup ? head_dim - d : kGroup;
-    out.scales[d / kGroup * kPageTokens + slot] = quantize_group(k + d, n, codes);
-    for (int32_t i = 0; i < n; ++i) out.codes[(d + i) * kPageTokens + slot] = codes[i];
-  }
-}
-
-void append_v(Type type, std::byte *page, int32_t slot, const float *v, int32_t value_dim) {
-  const int32_t stride = padded16(value_dim);
-  if (type == Type::F16) {
-    uint16_t *out = reinterpret_cast<uint16_t *>(page) + slot * stride;
-    for (int32_t d = 0; d < value_dim; d += 16) store_half(out + d, load_some(v + d, value_dim - d));
-    return;
-  }
-  const Q8Page out(page, stride);
-  for (int32_t d = 0; d < value_dim; d += kGroup) {
-    int8_t codes[kGroup];
-    const int32_t n = value_dim - d < kGroup ? value_dim - d : kGroup;
-    out.scales[slot * groups_of(stride) + d / kGroup] = quantize_group(v + d, n, codes);
-    std::memcpy(out.codes + slot * stride + d, codes, static_cast<size_t>(padded16(n)));
-  }
-}
-
 }  // namespace
 
 void fill_attention(Kernels &table) {
-  table.append_k = append_k;
-  table.append_v = append_v;
   table.attend = attend;
   table.merge = merge;
   table.finish = finish;

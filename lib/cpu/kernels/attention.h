@@ -1,4 +1,4 @@
-// Attention over KV pages.
+// Attention over KV pages, and what fills them.
 #pragma once
 
 #include "cpu/kernels.h"
@@ -6,5 +6,6 @@
 namespace rz::cpu::RZ_ISA {
 
 void fill_attention(Kernels &table);
+void fill_append(Kernels &table);
 
 }  // namespace rz::cpu::RZ_ISA

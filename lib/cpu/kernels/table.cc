@@ -20,6 +20,7 @@ static Kernels filled() {
   RZ_ISA::fill_float_matmuls(table.matmul);
   RZ_ISA::fill_rows(table);
   RZ_ISA::fill_attention(table);
+  RZ_ISA::fill_append(table);
   RZ_ISA::fill_ceilings(table);
   return table;
 }
