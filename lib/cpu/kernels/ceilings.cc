@@ -33,14 +33,12 @@ constexpr int kInt8Chains = 4, kFloatChains = 5;
 RZ_INLINE void keep(const void *result) { __asm__ volatile("" ::"r"(result) : "memory"); }
 
 void read_memory(const std::byte *data, uint64_t bytes) {
-  Ints sums[4] = {int_zeros(), int_zeros(), int_zeros(), int_zeros()};
-  const int32_t *p = reinterpret_cast<const int32_t *>(data);
-  for (uint64_t i = 0; i + 256 <= bytes; i += 256, p += 64) {
-    for (int j = 0; j < 4; ++j) sums[j] = add_ints(sums[j], load_ints(p + 16 * j));
+  const uint8_t zeros[64] = {};
+  Bytes64 seen[4] = {load_bytes64(zeros), load_bytes64(zeros), load_bytes64(zeros), load_bytes64(zeros)};
+  for (uint64_t i = 0; i + 256 <= bytes; i += 256) {
+    for (uint64_t j = 0; j < 4; ++j) seen[j] = or_bytes(seen[j], load_bytes64(data + i + 64 * j));
   }
-  int32_t lanes[16];
-  store_ints(lanes, add_ints(add_ints(sums[0], sums[1]), add_ints(sums[2], sums[3])));
-  keep(lanes);
+  keep(seen);
 }
 
 uint64_t multiply_int8(uint64_t steps) {

@@ -236,7 +236,14 @@ RZ_INLINE Bytes64 two_fields(const void *p, int low, int high, uint8_t mask) {
   RZ_LANES(Bytes64, 64, static_cast<uint8_t>((i < 32 ? b[i] >> low : b[i - 32] >> high) & mask));
 }
 RZ_INLINE Bytes64 nibbles(const uint8_t *a, const uint8_t *b) {
-  RZ_LANES(Bytes64, 64, static_cast<uint8_t>(((i < 32 ? a : b)[i % 16] >> (i % 32 < 16 ? 0 : 4)) & 15));
+  Bytes64 r;
+  for (int i = 0; i < 16; ++i) {
+    r.v[i] = a[i] & 15;
+    r.v[16 + i] = a[i] >> 4;
+    r.v[32 + i] = b[i] & 15;
+    r.v[48 + i] = b[i] >> 4;
+  }
+  return r;
 }
 RZ_INLINE Bytes64 lookup(const int8_t *table16, Bytes64 index) {
   RZ_LANES(Bytes64, 64, static_cast<uint8_t>(table16[index.v[i]]));
