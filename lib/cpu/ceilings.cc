@@ -20,7 +20,7 @@ constexpr uint64_t kSmallestBuffer = uint64_t{256} << 20;
 constexpr uint64_t kBytesPerThread = uint64_t{32} << 20;
 // The best of many short rounds is what the machine can do: others on it can only take away. A round is long
 // compared with the waiting for each other at its ends.
-constexpr double kSecondsPerCeiling = 0.25, kSecondsPerRound = 0.01;
+constexpr double kSecondsPerCeiling = 0.15, kSecondsPerRound = 0.01;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();

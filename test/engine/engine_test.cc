@@ -274,7 +274,8 @@ TEST(Engine, AllocatesNothingPerToken) {
   for (int i = 0; i < 20; ++i) advance();
   const size_t before = allocation_count();
   const int32_t runs = lab.fake().finished_runs;
-  for (int i = 0; i < 200; ++i) advance();
+  // A step without a budget may end before its run does: on a slow machine there are more of them.
+  for (int i = 0; i < 10000 && lab.fake().finished_runs - runs < 200; ++i) advance();
   EXPECT_EQ(allocation_count(), before);
   EXPECT_GE(lab.fake().finished_runs - runs, 200);
 }

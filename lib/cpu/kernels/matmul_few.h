@@ -53,6 +53,17 @@ constexpr bool kIsSuper = sizeof(typename F::Block) > 64;
 template <class F>
 constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;  // weights of a block
 
+// M of 256 weights of 16 rows, in pairs of 16 weights, times the sums of their activations.
+RZ_INLINE Ints sum_minima(const int16_t (*pairs)[16][2], const int16_t *x_sums) {
+  Ints sum = int_zeros();
+  for (int j = 0; j < 8; ++j) sum = add_pair(sum, load_shorts32(pairs[j][0]), x_sums + 2 * j);
+  return sum;
+}
+
+// Whether M has the scale of the codes, d; else it has dmin, or is 0.
+template <class F>
+constexpr bool kMinimaJoin = F::kDmin == kNone &&F::kZero != 0;
+
 template <class F, int N>
 RZ_INLINE QuantizedRows<N> quantized_rows(const MatmulJob &job, int64_t first, int64_t col) {
   constexpr int64_t kSumWidth = kIsSuper<F> ? 16 : kBlock;
@@ -115,11 +126,13 @@ void few_super(const MatmulJob &job, int64_t first_x) {
     Floats y[N];
     for (int i = 0; i < N; ++i) y[i] = zeros();
     for (int64_t b = 0; b < blocks; ++b) {
-      Ints p[N][16], minima[N][16];
+      Ints p[N][16];
+      Shorts16 minima[16];
       for (int r = 0; r < 16; ++r) {
         const Block &block = block_at<Block>(rows[r], b);
         prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(b) * sizeof(Block), sizeof(Block));
         const Scales s = F::scales(block);
+        minima[r] = s.m;
         Ints acc[N];
         for (int i = 0; i < N; ++i) acc[i] = int_zeros();
         for (int quarter = 0; quarter < 4; ++quarter) {
@@ -130,22 +143,22 @@ void few_super(const MatmulJob &job, int64_t first_x) {
             acc[i] = dot_scaled<F::kSigned>(acc[i], c, values, pair_scales);
           }
         }
-        for (int i = 0; i < N; ++i) {
-          const Shorts16 x_sums = load_shorts(x.sums[i] + 16 * b);
-          if constexpr (F::kDmin != kNone) {
-            p[i][r] = acc[i];
-            minima[i][r] = add_products(int_zeros(), s.m, x_sums);
-          } else {
-            p[i][r] = add_products(acc[i], s.m, x_sums);
-          }
-        }
+        for (int i = 0; i < N; ++i) p[i][r] = acc[i];
       }
+      alignas(64) int16_t pairs[8][16][2];
+      if constexpr (kMinimaJoin<F> || F::kDmin != kNone) transpose_pairs(minima, pairs[0][0]);
       const uint64_t at = static_cast<uint64_t>(b) * sizeof(Block);
       const Floats d = load_halves(rows, at + F::kD);
-      for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(p[i]), d, x.scales[i][b]);
+      for (int i = 0; i < N; ++i) {
+        Ints isum = sum_of_rows(p[i]);
+        if constexpr (kMinimaJoin<F>) isum = add_ints(isum, sum_minima(pairs, x.sums[i] + 16 * b));
+        y[i] = add_scaled(y[i], isum, d, x.scales[i][b]);
+      }
       if constexpr (F::kDmin != kNone) {
         const Floats dmin = load_halves(rows, at + F::kDmin);
-        for (int i = 0; i < N; ++i) y[i] = add_scaled(y[i], sum_of_rows(minima[i]), dmin, -x.scales[i][b]);
+        for (int i = 0; i < N; ++i) {
+          y[i] = add_scaled(y[i], sum_minima(pairs, x.sums[i] + 16 * b), dmin, -x.scales[i][b]);
+        }
       }
     }
     for (int i = 0; i < N; ++i) store_some(job.y + (first_x + i) * job.y_stride + r0, y[i], job.rows - r0);
@@ -162,7 +175,9 @@ RZ_INLINE void few_rows_of(const MatmulJob &job, int64_t first_x) {
 }
 
 template <class F>
-constexpr int kFew = kIsSuper<F> ? kFewSuper : kFewBlocks;
+constexpr int kFew = !kIsSuper<F> ? kFewBlocks
+                     : F::kSigned ? kFewSigned
+                                  : kFewSuper;
 
 template <class F, int N = kFew<F>>
 RZ_INLINE void few_tiles(const MatmulJob &job, int64_t i) {

@@ -54,12 +54,14 @@ void pack_super(const std::byte *const *rows, uint64_t ahead, int64_t first_bloc
       }
       transpose_codes(codes, panel.codes[b * (kSuperBlock / 4) + 16 * quarter][0]);
     }
-    Bytes64 scales[16];
+    Shorts16 s[16], m[16];
     for (int r = 0; r < 16; ++r) {
-      const Scales s = F::scales(block_at<Block>(rows[r], first_block + b));
-      scales[r] = join_shorts(s.s, s.m);
+      const Scales scales = F::scales(block_at<Block>(rows[r], first_block + b));
+      s[r] = scales.s;
+      m[r] = scales.m;
     }
-    transpose_codes(scales, reinterpret_cast<uint8_t *>(panel.scales[b]));
+    transpose_pairs(s, panel.scales[b][0][0][0]);
+    transpose_pairs(m, panel.scales[b][1][0][0]);
     const uint64_t at = static_cast<uint64_t>(first_block + b) * sizeof(Block);
     store(panel.d[b], load_halves(rows, at + F::kD));
     if constexpr (F::kDmin != kNone) store(panel.m[b], load_halves(rows, at + F::kDmin));
@@ -126,13 +128,7 @@ void tile_super(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
     Ints isum[N][V];
     for (int i = 0; i < N; ++i) {
       for (int v = 0; v < V; ++v) {
-        isum[i][v] = int_zeros();
-        if constexpr (F::kDmin == kNone && F::kZero != 0) {
-          for (int j = 0; j < 8; ++j) {
-            isum[i][v] =
-                add_pair(isum[i][v], load_shorts32(panels[v].scales[b][1][j][0]), x.sums[i] + 16 * b + 2 * j);
-          }
-        }
+        isum[i][v] = kMinimaJoin<F> ? sum_minima(panels[v].scales[b][1], x.sums[i] + 16 * b) : int_zeros();
       }
     }
     for (int step = 0; step < kSuperBlock / 4; step += kRunSteps<F, F::kSub>) {
@@ -151,10 +147,7 @@ void tile_super(const Panel *panels, int64_t blocks, const TileRows<N> &x) {
       for (int v = 0; v < V; ++v) {
         Floats y = add_scaled(load(x.y[i] + 16 * v), isum[i][v], load(panels[v].d[b]), x.scales[i][b]);
         if constexpr (F::kDmin != kNone) {
-          Ints msum = int_zeros();
-          for (int j = 0; j < 8; ++j) {
-            msum = add_pair(msum, load_shorts32(panels[v].scales[b][1][j][0]), x.sums[i] + 16 * b + 2 * j);
-          }
+          const Ints msum = sum_minima(panels[v].scales[b][1], x.sums[i] + 16 * b);
           y = add_scaled(y, msum, load(panels[v].m[b]), -x.scales[i][b]);
         }
         store(x.y[i] + 16 * v, y);

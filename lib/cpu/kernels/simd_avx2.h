@@ -21,7 +21,7 @@ struct Bytes64 {
   __m256i a, b;
 };
 
-constexpr int kFewBlocks = 1, kFewSuper = 2;
+constexpr int kFewBlocks = 1, kFewSuper = 2, kFewSigned = 2;
 constexpr int kTileRows = 3;  // 3 x 2 registers of sums, and as many scaled ones
 constexpr int kTileVectors = 1;
 constexpr int kFloatRows = 2, kFloatTile = 3;
@@ -157,9 +157,6 @@ RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
   const __m256i second = _mm256_add_epi8(first, _mm256_set1_epi8(4));
   return {_mm256_shuffle_epi8(four, first), _mm256_shuffle_epi8(four, second)};
 }
-RZ_INLINE Ints add_products(Ints acc, Shorts16 x, Shorts16 y) {
-  return {_mm256_add_epi32(acc.a, _mm256_madd_epi16(x, y)), acc.b};
-}
 // A pair's first or second short, twice.
 using RunScale = Shorts32;
 RZ_INLINE __m256i first_twice(__m256i v) { return _mm256_blend_epi16(v, _mm256_slli_epi32(v, 16), 0xaa); }
@@ -178,7 +175,6 @@ RZ_INLINE Ints add_pair(Ints acc, Shorts32 v, const int16_t *x) {
 RZ_INLINE Bytes64 load_bytes64(const void *p) {
   return {load_bytes(p), load_bytes(static_cast<const uint8_t *>(p) + 32)};
 }
-RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return {low, high}; }
 RZ_INLINE Bytes64 join(const void *low, const void *high) { return {load_bytes(low), load_bytes(high)}; }
 RZ_INLINE __m256i and_half(__m256i v, uint8_t mask) {
   return _mm256_and_si256(v, _mm256_set1_epi8(static_cast<char>(mask)));
@@ -309,6 +305,11 @@ RZ_INLINE void transpose_codes(const Bytes64 *rows, uint8_t *out) {
     transpose_eight(low, out + 32 * half);
     transpose_eight(high, out + 512 + 32 * half);
   }
+}
+
+RZ_INLINE void transpose_pairs(const Shorts16 *rows, int16_t *out) {
+  transpose_eight(rows, reinterpret_cast<uint8_t *>(out));
+  transpose_eight(rows + 8, reinterpret_cast<uint8_t *>(out) + 32);
 }
 
 RZ_INLINE void prefetch(const void *p) { _mm_prefetch(static_cast<const char *>(p), _MM_HINT_T0); }

@@ -19,8 +19,9 @@ using Ints = __m512i;      // 16 x int32
 using Shorts32 = __m512i;  // 32 x int16
 using Bytes64 = __m512i;
 
-// Activation rows up to which streaming the weights beats packing them: plain formats, K-quants.
-constexpr int kFewBlocks = 2, kFewSuper = 4;
+// Activation rows up to which streaming the weights beats packing them: plain formats, K-quants, and those
+// of them with signed codes.
+constexpr int kFewBlocks = 2, kFewSuper = 8, kFewSigned = 4;
 constexpr int kTileRows =
     6;  // activation rows of a many-row tile: 2 x 6 sums and as many scaled sums in registers
 constexpr int kTileVectors = 2;                // 16 weight rows each
@@ -137,10 +138,6 @@ RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
                                         0x0002000200020002, 0x0001000100010001, 0x0001000100010001, 0, 0);
   const __m512i index = _mm512_add_epi16(pick, _mm512_set1_epi16(static_cast<int16_t>(4 * quarter)));
   return _mm512_permutexvar_epi16(index, _mm512_castsi256_si512(s));
-}
-// acc + products of neighbouring shorts, in lanes 0-7.
-RZ_INLINE Ints add_products(Ints acc, Shorts16 a, Shorts16 b) {
-  return _mm512_add_epi32(acc, _mm512_zextsi256_si512(_mm256_madd_epi16(a, b)));
 }
 // Of 16 pairs of shorts, the first or the second one: scales of what is run up below.
 using RunScale = Ints;
@@ -264,6 +261,25 @@ RZ_INLINE void transpose_codes(const Bytes64 *rows, uint8_t *out) {
     _mm512_storeu_si512(out + 64 * (4 + i), _mm512_shuffle_i32x4(b, d, 0x88));
     _mm512_storeu_si512(out + 64 * (8 + i), _mm512_shuffle_i32x4(a, c, 0xdd));
     _mm512_storeu_si512(out + 64 * (12 + i), _mm512_shuffle_i32x4(b, d, 0xdd));
+  }
+}
+
+// rows[r]: 8 pairs of shorts of row r. out: 8 steps of 16 rows of a pair, 64 bytes a step.
+RZ_INLINE void transpose_pairs(const Shorts16 *rows, int16_t *out) {
+  __m512i u[2][4];  // lane groups: pair i of four rows, pair 4 + i, then of the next four rows
+  for (int g = 0; g < 2; ++g) {
+    __m512i v[4];
+    for (int i = 0; i < 4; ++i) v[i] = join_shorts(rows[8 * g + i], rows[8 * g + 4 + i]);
+    const __m512i a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]);
+    const __m512i c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
+    u[g][0] = _mm512_unpacklo_epi64(a, c);
+    u[g][1] = _mm512_unpackhi_epi64(a, c);
+    u[g][2] = _mm512_unpacklo_epi64(b, d);
+    u[g][3] = _mm512_unpackhi_epi64(b, d);
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm512_storeu_si512(out + 32 * i, _mm512_shuffle_i32x4(u[0][i], u[1][i], 0x88));
+    _mm512_storeu_si512(out + 32 * (4 + i), _mm512_shuffle_i32x4(u[0][i], u[1][i], 0xdd));
   }
 }
 

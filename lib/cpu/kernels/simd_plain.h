@@ -20,7 +20,7 @@ struct Bytes64 {
   uint8_t v[64];
 };
 
-constexpr int kFewBlocks = 1, kFewSuper = 2;
+constexpr int kFewBlocks = 1, kFewSuper = 2, kFewSigned = 2;
 constexpr int kTileRows = 2;
 constexpr int kTileVectors = 1;
 constexpr int kFloatRows = 2, kFloatTile = 2;
@@ -170,7 +170,6 @@ RZ_INLINE Ints sum_of_rows(const Ints *rows) {
 }
 
 // ---- shorts
-RZ_INLINE Shorts16 load_shorts(const int16_t *p) { RZ_LANES(Shorts16, 16, p[i]); }
 RZ_INLINE void store_shorts(int16_t *p, Shorts16 a) {
   for (int i = 0; i < 16; ++i) p[i] = a.v[i];
 }
@@ -197,10 +196,6 @@ RZ_INLINE Shorts16 mul_shorts(Shorts16 a, int16_t x) {
   RZ_LANES(Shorts16, 16, static_cast<int16_t>(a.v[i] * x));
 }
 RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) { RZ_LANES(Shorts32, 32, s.v[4 * quarter + i / 8]); }
-RZ_INLINE Ints add_products(Ints acc, Shorts16 a, Shorts16 b) {
-  for (int i = 0; i < 8; ++i) acc.v[i] += a.v[2 * i] * b.v[2 * i] + a.v[2 * i + 1] * b.v[2 * i + 1];
-  return acc;
-}
 using RunScale = Ints;
 RZ_INLINE Ints first_of_pairs(Shorts32 s) { RZ_LANES(Ints, 16, s.v[2 * i]); }
 RZ_INLINE Ints second_of_pairs(Shorts32 s) { RZ_LANES(Ints, 16, s.v[2 * i + 1]); }
@@ -220,7 +215,6 @@ RZ_INLINE Bytes64 join(const void *low, const void *high) {
   std::memcpy(r.v + 32, high, 32);
   return r;
 }
-RZ_INLINE Bytes64 join_shorts(Shorts16 low, Shorts16 high) { return join(low.v, high.v); }
 RZ_INLINE Bytes64 or_bytes(Bytes64 a, Bytes64 b) {
   RZ_LANES(Bytes64, 64, static_cast<uint8_t>(a.v[i] | b.v[i]));
 }
@@ -293,6 +287,12 @@ RZ_INLINE Ints add_run(Ints acc, Run run, RunScale scale) { return mul_add_ints(
 RZ_INLINE void transpose_codes(const Bytes64 *rows, uint8_t *out) {
   for (int step = 0; step < 16; ++step) {
     for (int row = 0; row < 16; ++row) std::memcpy(out + 64 * step + 4 * row, rows[row].v + 4 * step, 4);
+  }
+}
+
+RZ_INLINE void transpose_pairs(const Shorts16 *rows, int16_t *out) {
+  for (int step = 0; step < 8; ++step) {
+    for (int row = 0; row < 16; ++row) std::memcpy(out + 32 * step + 2 * row, rows[row].v + 2 * step, 4);
   }
 }
 

@@ -24,7 +24,6 @@ RZ_INLINE __m128i eight_halves(const std::byte *const *rows, uint64_t offset) {
 }
 
 // ---- shorts
-RZ_INLINE Shorts16 load_shorts(const int16_t *p) { return load_bytes(p); }
 RZ_INLINE void store_shorts(int16_t *p, Shorts16 v) {
   _mm256_storeu_si256(reinterpret_cast<__m256i *>(p), v);
 }
