@@ -55,12 +55,13 @@ typedef struct bench_run {
   bench_timelines *timelines;
 } bench_run;
 
-/* Our repetitions and the other program's in turn. Theirs start anew and warm up; ours do so by a run that
- * does not count, for theirs has filled the caches. */
+/* Our repetitions, each between two measurements of the ceilings, and the other program's in turn. Theirs
+ * start anew and warm up; ours do so by a run that does not count, for theirs has filled the caches. */
 static int repeat(bench_run *run, bench_result *result) {
   const bench_arguments *a = run->arguments;
   bool theirs = a->compare != NULL;
   rz_error err = RZ_INIT(rz_error);
+  if (bench_measure_ceilings(a->model.options.device, result, &err) != RZ_OK) return fail(&err);
   for (int i = 0; i < a->repetitions; ++i) {
     double tok_s;
     rz_status status = RZ_OK;
@@ -69,6 +70,7 @@ static int repeat(bench_run *run, bench_result *result) {
     if (interrupted()) return 130;
     if (status != RZ_OK) return fail(&err);
     result->ours.tok_s[result->ours.n++] = tok_s;
+    if (bench_measure_ceilings(a->model.options.device, result, &err) != RZ_OK) return fail(&err);
     if (!theirs) continue;
     const bool done = bench_compare(a->compare, a->model.path, &result->what, &tok_s);
     if (interrupted()) return 130;
@@ -99,9 +101,9 @@ static int measure(bench_run *run, bench_case what) {
   if (status != RZ_OK) return fail(&err);
   const int failed = repeat(run, result);
   if (failed) return failed;
+  bench_judge(&run->report, result);
   bench_summarize(&result->ours);
   bench_summarize(&result->theirs);
-  bench_judge(&run->report, result);
   ++run->report.n_results;
   run->writer->row(&run->report, result);
   fflush(stdout);
@@ -227,9 +229,10 @@ static const char details[] =
     "(greatest - least) / median. The tool's own thread does the steps (RZ_MODEL_MANUAL_STEP).\n\n"
     "read/tok and ops/tok: weights and KV cache read, and operations done (2 per multiply-accumulate), per token;\n"
     "the weights that a step reads are shared by its tokens. share: how much of the machine's nearest ceiling that\n"
-    "uses, and which one: memory reads, or the multiplies of the weights' format (int8 where they are quantized,\n"
-    "else float). The ceilings are measured first, about a second for each number of threads, with the same kernels.\n"
-    "A model that fits into the caches is not limited by memory and may show more than 100 % read.\n\n"
+    "uses, and which one: memory reads (GB/s), or the multiplies of the weights' format (GOP/s in 8 bits where they\n"
+    "are quantized, else GFLOP/s). The ceilings are measured with the same kernels before and after each repetition,\n"
+    "about a second each time: memory, above all a virtual machine's, is not equally fast at all times. A model that\n"
+    "fits into the caches is not limited by memory and may show more than 100 % of it.\n\n"
     "--compare: COMMAND is run by sh after each of our repetitions, with {model} {threads} {prompt} {decode} {depth}\n"
     "{batch} and {test} filled in: 512 and 0 for pp512, 0 and 32 for tg32. It prints the test's name and a figure,\n"
     "as in 'pp512,353.2', 'pp512 353.2 t/s' or '| pp512 | 353.2 |'; the last one counts. A case that it does not\n"
@@ -238,11 +241,12 @@ static const char details[] =
     "  --compare 'llama-bench -m {model} -t {threads} -p {prompt} -n {decode} -d {depth} -r 1'\n"
     "  --compare 'other/rz bench {model} -t {threads} -p {prompt} -n {decode} -d {depth} -b {batch} -r 1 -o csv'\n"
     "  --compare '[ {prompt} = 0 ] || echo {test},$(my-prompt-speed {model} {prompt})'\n\n"
-    "csv rows: test,tok/s,spread,depth,width,threads,repetitions,bytes/token,operations/token,ceiling,share,\n"
-    "their tok/s,ratio; the last two are empty without a comparison. share and spread: 0.5 = 50 %.\n"
+    "csv rows: test,tok/s,spread,depth,width,threads,repetitions,bytes/token,operations/token,ceiling (read, int8 or\n"
+    "float),its bytes or operations/s,share,their tok/s,ratio; the last two are empty without a comparison. share and\n"
+    "spread: 0.5 = 50 %.\n"
     "json: one object; ceilings: threads, read_bytes_per_s, int8_ops_per_s, float_ops_per_s; results: test, tok_s,\n"
-    "spread, depth, width, threads, samples (tok/s), bytes_per_token, operations_per_token, ceiling (\"read\", \"int8\"\n"
-    "or \"float\"), share, and where there is a comparison compare: tok_s, spread, ratio, samples.\n"
+    "spread, depth, width, threads, samples (tok/s), bytes_per_token, operations_per_token, ceiling (as in csv),\n"
+    "ceiling_per_s, share, and where there is a comparison compare: tok_s, spread, ratio, samples.\n"
     "svg: a picture of speed against depth and against width, with the ceilings.";
 /* clang-format on */
 

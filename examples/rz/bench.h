@@ -25,14 +25,17 @@ typedef struct bench_samples {
   double median, spread;         /* spread: (greatest - least) / median */
 } bench_samples;
 void bench_summarize(bench_samples *samples);
+double bench_median(double *values, int n); /* sorts them; n >= 1 */
 
 typedef struct bench_result {
   bench_case what;
   bench_samples ours, theirs; /* theirs: n = 0 where there is nothing to compare with */
   double bytes_per_token;     /* weights and KV cache read; a step's weights are shared by all its tokens */
   double operations_per_token;
-  const char *ceiling; /* the one that is nearest: "read", "int8", "float" */
-  double share;        /* of it that our median reaches: 0.8 = 80 % */
+  rz_ceilings ceilings[MAX_REPETITIONS + 1]; /* (ours.n + 1): before each repetition, and after the last */
+  const char *ceiling;                       /* the one that is nearest: "read", "int8", "float" */
+  double ceiling_rate;                       /* median; bytes or operations per second */
+  double share;                              /* of it that our repetitions reach, median: 0.8 = 80 % */
 } bench_result;
 
 /* What was measured, and on what. */
@@ -40,7 +43,7 @@ typedef struct bench_report {
   const char *path;
   const char *compare; /* the other program's command, or NULL */
   rz_model_info info;
-  rz_ceilings ceilings[LIST_CAPACITY]; /* for each number of threads */
+  rz_ceilings ceilings[LIST_CAPACITY]; /* for each number of threads, at the start */
   int n_ceilings;
   bench_result *results;
   int n_results;
@@ -62,10 +65,14 @@ rz_status bench_time(bench_timelines *timelines, const bench_case *what, double 
 
 /* ---- ceilings (bench_ceilings.c) ---- */
 
-/* Finds the ceiling that the result is nearest to, and its share. */
+/* Measures what the machine can do now, beside the repetitions done so far. */
+rz_status bench_measure_ceilings(const char *device, bench_result *result, rz_error *err);
+/* Finds the ceiling that the result is nearest to, and its share. Before the repetitions are sorted. */
 void bench_judge(const bench_report *report, bench_result *result);
 double bench_ceiling_tok_s(const bench_result *result); /* the speed at which the share would be 1 */
 
+/* "54.3 GB/s", "2150 GOP/s" */
+void bench_rate_text(const char *ceiling, double rate, char *out, size_t size);
 void bench_ceilings_text(const rz_ceilings *ceilings, char *out, size_t size);
 
 /* ---- another program (bench_compare.c) ---- */

@@ -1,36 +1,64 @@
 /* How near a speed comes to what the machine allows. A token costs bytes and operations; the ceiling that it
- * uses up the most of is the one that limits it. */
+ * uses up the most of is the one that limits it. What a machine allows wanders, that of a virtual one's
+ * memory by the half: each repetition is held against the ceilings measured right before and right after it.
+ */
 #include <string.h>
 
 #include "bench.h"
-
-static const rz_ceilings *ceilings_of(const bench_report *report, int32_t threads) {
-  for (int i = 0; i < report->n_ceilings; ++i) {
-    if (report->ceilings[i].threads == threads) return &report->ceilings[i];
-  }
-  return &report->ceilings[0];
-}
 
 /* Weights in blocks are multiplied in 8 bits, those in floating point as they are. */
 static bool float_weights(const char *quantization) {
   return !strcmp(quantization, "F32") || !strcmp(quantization, "F16") || !strcmp(quantization, "BF16");
 }
 
+rz_status bench_measure_ceilings(const char *device, bench_result *result, rz_error *err) {
+  rz_ceilings *out = &result->ceilings[result->ours.n];
+  out->struct_size = sizeof *out;
+  return rz_device_ceilings(device, result->what.threads, out, err);
+}
+
+typedef double (*rate_of)(const rz_ceilings *ceilings);
+static double read_rate(const rz_ceilings *c) { return c->read_bytes_per_s; }
+static double int8_rate(const rz_ceilings *c) { return c->int8_ops_per_s; }
+static double float_rate(const rz_ceilings *c) { return c->float_ops_per_s; }
+
+/* Takes the ceiling into the result if it is nearer than the one that is there. */
+static void consider(bench_result *result, const char *ceiling, rate_of rate, double per_token) {
+  const int n = result->ours.n;
+  double rates[MAX_REPETITIONS], shares[MAX_REPETITIONS];
+  for (int i = 0; i < n; ++i) {
+    rates[i] = (rate(&result->ceilings[i]) + rate(&result->ceilings[i + 1])) / 2;
+    shares[i] = per_token * result->ours.tok_s[i] / rates[i];
+  }
+  const double share = bench_median(shares, n);
+  if (result->ceiling && share <= result->share) return;
+  result->ceiling = ceiling;
+  result->ceiling_rate = bench_median(rates, n);
+  result->share = share;
+}
+
 void bench_judge(const bench_report *report, bench_result *result) {
-  const rz_ceilings *c = ceilings_of(report, result->what.threads);
   const bool in_float = float_weights(report->info.quantization);
-  const double speed = result->ours.median;
-  const double read = result->bytes_per_token * speed / c->read_bytes_per_s;
-  const double arithmetic =
-      result->operations_per_token * speed / (in_float ? c->float_ops_per_s : c->int8_ops_per_s);
-  result->ceiling = read >= arithmetic ? "read" : in_float ? "float" : "int8";
-  result->share = read >= arithmetic ? read : arithmetic;
+  consider(result, "read", read_rate, result->bytes_per_token);
+  consider(result, in_float ? "float" : "int8", in_float ? float_rate : int8_rate,
+           result->operations_per_token);
 }
 
 double bench_ceiling_tok_s(const bench_result *result) { return result->ours.median / result->share; }
 
+void bench_rate_text(const char *ceiling, double rate, char *out, size_t size) {
+  if (!strcmp(ceiling, "read")) {
+    snprintf(out, size, "%.1f GB/s", rate / 1e9);
+  } else {
+    snprintf(out, size, "%.4g %s/s", rate / 1e9, !strcmp(ceiling, "float") ? "GFLOP" : "GOP");
+  }
+}
+
 void bench_ceilings_text(const rz_ceilings *c, char *out, size_t size) {
-  snprintf(out, size, "ceilings with %d thread%s: read %.1f GB/s, int8 %.4g GOP/s, float %.4g GFLOP/s",
-           (int)c->threads, c->threads == 1 ? "" : "s", c->read_bytes_per_s / 1e9, c->int8_ops_per_s / 1e9,
-           c->float_ops_per_s / 1e9);
+  char read[32], int8[32], floats[32];
+  bench_rate_text("read", c->read_bytes_per_s, read, sizeof read);
+  bench_rate_text("int8", c->int8_ops_per_s, int8, sizeof int8);
+  bench_rate_text("float", c->float_ops_per_s, floats, sizeof floats);
+  snprintf(out, size, "ceilings at the start with %d thread%s: read %s, int8 %s, float %s", (int)c->threads,
+           c->threads == 1 ? "" : "s", read, int8, floats);
 }

@@ -205,9 +205,13 @@ static int by_value(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
+double bench_median(double *values, int n) {
+  qsort(values, (size_t)n, sizeof *values, by_value);
+  return (values[(n - 1) / 2] + values[n / 2]) / 2;
+}
+
 void bench_summarize(bench_samples *s) {
   if (s->n == 0) return;
-  qsort(s->tok_s, (size_t)s->n, sizeof *s->tok_s, by_value);
-  s->median = (s->tok_s[(s->n - 1) / 2] + s->tok_s[s->n / 2]) / 2;
+  s->median = bench_median(s->tok_s, s->n);
   s->spread = (s->tok_s[s->n - 1] - s->tok_s[0]) / s->median;
 }

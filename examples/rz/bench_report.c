@@ -19,22 +19,20 @@ static void begin_md(const bench_report *report) {
     printf("%s\n", ceilings);
   }
   if (report->compare) printf("compared with: %s\n", report->compare);
-  printf(
-      "\n| test   | depth | width | threads |     tok/s | spread |   read/tok |   ops/tok |       share "
-      "|%s\n",
-      report->compare ? "    theirs | ratio |" : "");
-  printf(
-      "|--------|------:|------:|--------:|----------:|-------:|-----------:|----------:|------------:|%s\n",
-      report->compare ? "----------:|------:|" : "");
+  printf("\n| test   | depth | width | threads |     tok/s | spread |   read/tok |   ops/tok | %22s |%s\n",
+         "share", report->compare ? "    theirs | ratio |" : "");
+  printf("|--------|------:|------:|--------:|----------:|-------:|-----------:|----------:|%.23s:|%s\n",
+         "------------------------", report->compare ? "----------:|------:|" : "");
 }
 
 static void row_md(const bench_report *report, const bench_result *r) {
-  char bytes[16], operations[16];
+  char bytes[16], operations[16], rate[32];
   human_bytes((uint64_t)r->bytes_per_token, bytes);
   human_operations(r->operations_per_token, operations);
-  printf("| %-6s | %5d | %5d | %7d | %9.2f | %4.1f %% | %10s | %9s | %3.0f %% %-5s |", r->what.name,
+  bench_rate_text(r->ceiling, r->ceiling_rate, rate, sizeof rate);
+  printf("| %-6s | %5d | %5d | %7d | %9.2f | %4.1f %% | %10s | %9s | %3.0f %% of %13s |", r->what.name,
          (int)r->what.depth, (int)r->what.width, (int)r->what.threads, r->ours.median, 100 * r->ours.spread,
-         bytes, operations, 100 * r->share, r->ceiling);
+         bytes, operations, 100 * r->share, rate);
   if (report->compare && r->theirs.n > 0) {
     printf(" %9.2f | %5.2f |", r->theirs.median, ratio(r));
   } else if (report->compare) {
@@ -81,8 +79,10 @@ static void row_json(const bench_report *report, const bench_result *r) {
   printf("%s\n{\"test\":\"%s\",\"tok_s\":%.3f,\"spread\":%.4f,\"depth\":%d,\"width\":%d,\"threads\":%d",
          r == report->results ? "" : ",", r->what.name, r->ours.median, r->ours.spread, (int)r->what.depth,
          (int)r->what.width, (int)r->what.threads);
-  printf(",\"bytes_per_token\":%.0f,\"operations_per_token\":%.0f,\"ceiling\":\"%s\",\"share\":%.4f",
-         r->bytes_per_token, r->operations_per_token, r->ceiling, r->share);
+  printf(
+      ",\"bytes_per_token\":%.0f,\"operations_per_token\":%.0f,\"ceiling\":\"%s\",\"ceiling_per_s\":%.0f,"
+      "\"share\":%.4f",
+      r->bytes_per_token, r->operations_per_token, r->ceiling, r->ceiling_rate, r->share);
   json_samples(&r->ours);
   if (r->theirs.n > 0) {
     printf(",\"compare\":{\"tok_s\":%.3f,\"spread\":%.4f,\"ratio\":%.4f", r->theirs.median, r->theirs.spread,
@@ -104,9 +104,9 @@ static void begin_csv(const bench_report *report) { (void)report; }
 
 static void row_csv(const bench_report *report, const bench_result *r) {
   (void)report;
-  printf("%s,%.3f,%.4f,%d,%d,%d,%d,%.0f,%.0f,%s,%.4f,", r->what.name, r->ours.median, r->ours.spread,
+  printf("%s,%.3f,%.4f,%d,%d,%d,%d,%.0f,%.0f,%s,%.0f,%.4f,", r->what.name, r->ours.median, r->ours.spread,
          (int)r->what.depth, (int)r->what.width, (int)r->what.threads, r->ours.n, r->bytes_per_token,
-         r->operations_per_token, r->ceiling, r->share);
+         r->operations_per_token, r->ceiling, r->ceiling_rate, r->share);
   if (r->theirs.n > 0) {
     printf("%.3f,%.4f\n", r->theirs.median, ratio(r));
   } else {
