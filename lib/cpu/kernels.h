@@ -73,6 +73,12 @@ struct AttnChunk {
   int32_t n_queries;
 };
 
+// Sums over a vocabulary.
+struct ExpSums {
+  double weights = 0;   // of w_i = e^x_i
+  double weighted = 0;  // of w_i x_i, for the entropy: ln(weights) - weighted / weights
+};
+
 struct Kernels {
   const char *name;  // "avx512"
   MatmulKernels matmul[static_cast<int>(Type::Count)];
@@ -97,6 +103,11 @@ struct Kernels {
   void (*merge)(float *state, const float *later,
                 int32_t value_dim);  // state of earlier pages, then of later ones
   void (*finish)(const float *state, float *out, int32_t value_dim);
+
+  // For sampling, over the logits of a vocabulary; the same bits from every set.
+  float (*largest_logit)(const float *logits, int64_t n);  // +infinity where one is that, or NaN
+  float (*exp_weight)(float x);                            // e^x for x <= 0, within 2e-7; 0 below -87
+  ExpSums (*exp_sums)(const float *logits, int64_t n, float max, float scale);  // x = (logit - max) scale
 
   // Ceilings of this set. The arithmetic ones return the operations they did: 2 per multiply-accumulate.
   void (*read_memory)(const std::byte *data, uint64_t bytes);  // a multiple of 256

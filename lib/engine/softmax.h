@@ -1,8 +1,10 @@
-// The passes over a whole vocabulary: largest logit and sums of exponentials, four lanes at a time in one
-// fixed order, so that the same logits give the same sums on every machine.
+// The passes over a whole vocabulary: largest logit and sums of exponentials. The same logits give the same
+// bits on every machine.
 #pragma once
 
 #include <span>
+
+#include "cpu/kernels.h"
 
 namespace rz {
 
@@ -13,10 +15,7 @@ float max_logit(std::span<const float> logits);
 // e^x for x <= 0, within 2e-7 of its value; 0 below -87. The same in every sum below.
 float exp_weight(float x);
 
-struct ExpSums {
-  double weights = 0;   // sum of w_i = e^x_i, where x_i = (logits_i - max) * scale
-  double weighted = 0;  // sum of w_i x_i, for the entropy: ln(weights) - weighted / weights
-};
+using cpu::ExpSums;  // with x_i = (logits_i - max) * scale
 // `max` is no smaller than any logit; scale > 0 and finite.
 ExpSums exp_sums(std::span<const float> logits, float max, float scale);
 

@@ -1,6 +1,7 @@
 // The kernel table of this instruction set.
 #include "cpu/kernels/attention.h"
 #include "cpu/kernels/ceilings.h"
+#include "cpu/kernels/logits.h"
 #include "cpu/kernels/matmul.h"
 #include "cpu/kernels/rows.h"
 #include "cpu/kernels/simd.h"
@@ -21,6 +22,7 @@ static Kernels filled() {
   RZ_ISA::fill_rows(table);
   RZ_ISA::fill_attention(table);
   RZ_ISA::fill_append(table);
+  RZ_ISA::fill_logits(table);
   RZ_ISA::fill_ceilings(table);
   return table;
 }
