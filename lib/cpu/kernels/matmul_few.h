@@ -19,14 +19,18 @@ RZ_INLINE void rows_from(const MatmulJob &job, int64_t first, const std::byte **
 RZ_INLINE int64_t x_row(const MatmulJob &job, int64_t i) { return job.x_rows ? job.x_rows[i] : i; }
 
 // How far behind the rows from `first` on those lie that come `n` rows later, in bytes: by the time their
-// turn comes they are to be in the cache. The processor's own prefetching does not follow so many short
-// streams. 0 where they are another thread's.
+// turn comes they are to be in the cache. 0 where they are another thread's.
 RZ_INLINE uint64_t bytes_ahead(const MatmulJob &job, int64_t first, int64_t n) {
   return first + n < job.rows + job.rows_after ? static_cast<uint64_t>(n) * job.row_bytes : 0;
 }
 
-RZ_INLINE void prefetch_bytes(const std::byte *p, uint64_t bytes) {
-  for (uint64_t i = 0; i < bytes; i += 64) prefetch(p + i);
+// Asks for part `part` of kParts of the kBytes from `p` on. Rows that are computed side by side are asked for
+// in the order of the file: the processor's own prefetching follows that, and not so many short streams.
+template <uint64_t kBytes, uint64_t kParts>
+RZ_INLINE void ask_part(const std::byte *p, int part) {
+  constexpr uint64_t kLines = (kBytes + 63) / 64;
+  const uint64_t i = static_cast<uint64_t>(part);
+  for (uint64_t line = i * kLines / kParts; line < (i + 1) * kLines / kParts; ++line) prefetch(p + 64 * line);
 }
 
 template <class Block>
@@ -91,9 +95,10 @@ void few_plain(const MatmulJob &job, int64_t first_x) {
     for (int64_t b = 0; b < blocks; b += 2) {
       const int64_t second =
           b + 1 < blocks ? b + 1 : b;  // an odd last block is read twice, the copy not used
+      const std::byte *next = rows[0] + ahead + 16 * static_cast<uint64_t>(b) * sizeof(Block);
       Ints p[N][16];
       for (int r = 0; r < 16; ++r) {
-        prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(b) * sizeof(Block), 2 * sizeof(Block));
+        ask_part<32 * sizeof(Block), 16>(next, r);
         const Bytes64 c = F::codes(block_at<Block>(rows[r], b), block_at<Block>(rows[r], second));
         for (int i = 0; i < N; ++i) p[i][r] = dot<F::kSigned>(c, load_bytes64(x.codes[i] + b * kBlock));
       }
@@ -126,11 +131,12 @@ void few_super(const MatmulJob &job, int64_t first_x) {
     Floats y[N];
     for (int i = 0; i < N; ++i) y[i] = zeros();
     for (int64_t b = 0; b < blocks; ++b) {
+      const std::byte *next = rows[0] + ahead + 16 * static_cast<uint64_t>(b) * sizeof(Block);
       Ints p[N][16];
       Shorts16 minima[16];
       for (int r = 0; r < 16; ++r) {
         const Block &block = block_at<Block>(rows[r], b);
-        prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(b) * sizeof(Block), sizeof(Block));
+        ask_part<16 * sizeof(Block), 16>(next, r);
         const Scales s = F::scales(block);
         minima[r] = s.m;
         Ints acc[N];

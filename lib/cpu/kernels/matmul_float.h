@@ -25,8 +25,9 @@ void float_tile(const MatmulJob &job, int64_t r, int64_t i) {
   int64_t k = 0;
   for (; k + 16 <= job.cols; k += 16) {
     Floats weights[R];
+    [[maybe_unused]] const std::byte *next = reinterpret_cast<const std::byte *>(w[0] + R * k) + ahead;
     for (int a = 0; a < R; ++a) {
-      if constexpr (First) prefetch(reinterpret_cast<const std::byte *>(w[a] + k) + ahead);
+      if constexpr (First) ask_part<R * 16 * sizeof(Weight), R>(next, a);
       weights[a] = F::load16(w[a] + k);
     }
     for (int b = 0; b < N; ++b) {

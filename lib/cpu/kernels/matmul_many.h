@@ -27,7 +27,8 @@ void pack_plain(const std::byte *const *rows, uint64_t ahead, int64_t first_bloc
     const int64_t k = first_block + b, second = b + 1 < blocks ? k + 1 : k;
     Bytes64 codes[16];
     for (int r = 0; r < 16; ++r) {
-      prefetch_bytes(rows[r] + ahead + static_cast<uint64_t>(k) * sizeof(Block), 2 * sizeof(Block));
+      const std::byte *next = rows[r] + ahead + static_cast<uint64_t>(k) * sizeof(Block);
+      for (uint64_t i = 0; i < 2 * sizeof(Block); i += 64) prefetch(next + i);
       codes[r] = F::codes(block_at<Block>(rows[r], k), block_at<Block>(rows[r], second));
     }
     transpose_codes(codes, panel.codes[b * kBlock / 4][0]);
