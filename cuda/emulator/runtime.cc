@@ -1,0 +1,234 @@
+// runtime.h without a GPU: memory is the host's, and a kernel runs when something is asked of the queue after
+// it. As on a device, a kernel may begin before the one ahead has ended: a block of it runs up to pdl_wait()
+// first.
+#include "cuda/runtime.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <list>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+#include "cuda/emulator/faults.h"
+#include "cuda/launch.h"
+
+namespace rz::cuda {
+
+namespace emulator {
+
+Faults &faults() {
+  static Faults all;
+  return all;
+}
+
+}  // namespace emulator
+
+using emulator::Block;
+using emulator::faults;
+
+int device_count() {
+  if (faults().no_device) fail(Status::Device, "cuda: no device (emulated)");
+  return 1;
+}
+
+DeviceFacts device_facts(int) { return {"emulator", 9, 0, 4, faults().memory_bytes, uint64_t{1} << 20}; }
+
+uint64_t free_bytes(int) { return faults().memory_bytes - faults().used_bytes; }
+
+// ---- memory -----------------------------------------------------------------------------------------------------------
+DeviceMemory::DeviceMemory(int device, uint64_t size_bytes) : device_(device), size_bytes_(size_bytes) {
+  if (size_bytes == 0) return;
+  if (faults().used_bytes + size_bytes > faults().memory_bytes) {
+    fail(Status::NoMemory, "cuda: %llu bytes asked for, %llu free (emulated)",
+         static_cast<unsigned long long>(size_bytes),
+         static_cast<unsigned long long>(faults().memory_bytes - faults().used_bytes));
+  }
+  // Aligned as cudaMalloc does, and filled with NaN: nobody may read what nobody wrote.
+  data_ = static_cast<std::byte *>(std::aligned_alloc(256, (size_bytes + 255) / 256 * 256));
+  if (!data_) fail(Status::NoMemory, "cuda: %llu bytes", static_cast<unsigned long long>(size_bytes));
+  std::memset(data_, 0xff, size_bytes);
+  faults().used_bytes += size_bytes;
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (data_) faults().used_bytes -= size_bytes_;
+  std::free(data_);
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept { *this = std::move(other); }
+
+DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
+  std::swap(device_, other.device_);
+  std::swap(data_, other.data_);
+  std::swap(size_bytes_, other.size_bytes_);
+  return *this;
+}
+
+HostMemory::HostMemory(uint64_t size_bytes) : size_bytes_(size_bytes) {
+  if (size_bytes == 0) return;
+  data_ = static_cast<std::byte *>(std::aligned_alloc(256, (size_bytes + 255) / 256 * 256));
+  if (!data_) fail(Status::NoMemory, "host memory: %llu bytes", static_cast<unsigned long long>(size_bytes));
+}
+
+HostMemory::~HostMemory() { std::free(data_); }
+
+HostMemory::HostMemory(HostMemory &&other) noexcept { *this = std::move(other); }
+
+HostMemory &HostMemory::operator=(HostMemory &&other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_bytes_, other.size_bytes_);
+  return *this;
+}
+
+// ---- the queue ----------------------------------------------------------------------------------------------------------
+namespace {
+
+using Work = std::function<void()>;
+
+struct RecordedWork final : Queue::Recording {
+  std::vector<std::variant<emulator::Job, Work>> steps;
+};
+
+struct EmulatedMark final : Queue::Mark {
+  std::chrono::steady_clock::time_point at;
+};
+
+}  // namespace
+
+struct Queue::State {
+  int device = 0;
+  std::unique_ptr<const emulator::Job> pending;  // launched, not ended
+  std::list<Block> blocks;                       // of two jobs: one that ends and one that begins
+  Block *early = nullptr;                        // of the pending job, up to pdl_wait()
+  Grid early_index;
+  RecordedWork *recording = nullptr;
+  uint64_t seed = 0;
+
+  void launch(emulator::Job job);
+  void end_pending();
+  void then(Work work);
+};
+
+Queue::Queue(int device) : state_(std::make_unique<State>()) {
+  state_->device = device;
+  state_->blocks.emplace_back();
+  state_->blocks.emplace_back();
+}
+
+Queue::~Queue() = default;
+
+int Queue::device() const { return state_->device; }
+
+void Queue::State::launch(emulator::Job job) {
+  faults().count_launch();
+  if (pending) {
+    Block &spare = early == &blocks.front() ? blocks.back() : blocks.front();
+    const Grid first{job.grid.x - 1, job.grid.y - 1, job.grid.z - 1};
+    auto next = std::make_unique<const emulator::Job>(std::move(job));
+    spare.begin(*next, first, seed);
+    spare.run(Block::Until::PdlWait);
+    end_pending();
+    pending = std::move(next);
+    early = &spare;
+    early_index = first;
+  } else {
+    pending = std::make_unique<const emulator::Job>(std::move(job));
+  }
+}
+
+void Queue::State::end_pending() {
+  if (!pending) return;
+  const emulator::Job &job = *pending;
+  seed += faults().seed;
+  Block &free = early == &blocks.front() ? blocks.back() : blocks.front();
+  // The block that began early ends at a random turn among the others.
+  const uint64_t total = uint64_t{job.grid.x} * job.grid.y * job.grid.z;
+  for (uint64_t i = 0; i < total; ++i) {
+    const uint64_t at = seed % 2 == 0 ? i : total - 1 - i;
+    const Grid index{static_cast<uint32_t>(at % job.grid.x),
+                     static_cast<uint32_t>(at / job.grid.x % job.grid.y),
+                     static_cast<uint32_t>(at / job.grid.x / job.grid.y)};
+    if (early && index.x == early_index.x && index.y == early_index.y && index.z == early_index.z) {
+      early->run(Block::Until::End);
+      continue;
+    }
+    free.begin(job, index, seed + at);
+    free.run(Block::Until::End);
+  }
+  early = nullptr;
+  pending.reset();
+}
+
+void Queue::State::then(Work work) {
+  if (recording) {
+    recording->steps.emplace_back(std::move(work));
+    return;
+  }
+  end_pending();
+  work();
+}
+
+void launch_job(Queue &queue, emulator::Job job) {
+  Queue::State &state = queue.state();
+  if (state.recording) {
+    state.recording->steps.emplace_back(std::move(job));
+  } else {
+    state.launch(std::move(job));
+  }
+}
+
+void Queue::copy_in(void *device, const void *host, uint64_t size_bytes) {
+  state_->then([=] { std::memcpy(device, host, size_bytes); });
+}
+
+void Queue::copy_out(void *host, const void *device, uint64_t size_bytes) {
+  state_->then([=] { std::memcpy(host, device, size_bytes); });
+}
+
+void Queue::copy(void *to, const void *from, uint64_t size_bytes) {
+  state_->then([=] { std::memcpy(to, from, size_bytes); });
+}
+
+void Queue::fill(void *device, int byte, uint64_t size_bytes) {
+  state_->then([=] { std::memset(device, byte, size_bytes); });
+}
+
+void Queue::wait() {
+  state_->end_pending();
+  faults().check();
+}
+
+void Queue::begin_recording() { state_->recording = new RecordedWork; }
+
+std::unique_ptr<Queue::Recording> Queue::end_recording() {
+  return std::unique_ptr<Recording>(std::exchange(state_->recording, nullptr));
+}
+
+void Queue::replay(Recording &recording) {
+  for (auto &step : static_cast<RecordedWork &>(recording).steps) {
+    if (const auto *job = std::get_if<emulator::Job>(&step)) {
+      state_->launch(*job);
+    } else {
+      state_->then(std::get<Work>(step));
+    }
+  }
+}
+
+std::unique_ptr<Queue::Mark> Queue::make_mark() { return std::make_unique<EmulatedMark>(); }
+
+void Queue::reach(Mark &mark) {
+  state_->then([&mark] { static_cast<EmulatedMark &>(mark).at = std::chrono::steady_clock::now(); });
+}
+
+double Queue::microseconds(Mark &from, Mark &to) {
+  wait();
+  using namespace std::chrono;
+  return duration<double, std::micro>(static_cast<EmulatedMark &>(to).at -
+                                      static_cast<EmulatedMark &>(from).at)
+      .count();
+}
+
+}  // namespace rz::cuda

@@ -1,0 +1,223 @@
+// The matmul kernels for one format, RZ_DECODER; compiled once for each. Both compute 16 x 8 pieces of y with
+// one warp at a time; they differ in what the eight warps of a block share.
+//
+// few: up to 64 rows, limited by reading W once. A block owns some 16 rows of W; each warp takes one strand
+// of the inner dimension, and the strands meet in shared memory. The first weights are asked for before the
+// kernel ahead has ended. many: more rows, limited by the tensor cores. A block owns 128 rows of W and 128 of
+// x, each warp 64 by 32 of them; a warp walks all strands itself, and what it decodes serves its 32 rows.
+#include "cuda/kernels/matmul.h"
+#include "cuda/launch.h"
+
+namespace rz::cuda {
+
+namespace {
+
+// The lane's rows of x in NT tiles of eight, of which `left` are there; null past them.
+template <int NT>
+RZ_DEVICE void find_rows(const MatmulArgs &a, int first, int left, const Half *(&x)[NT]) {
+  RZ_UNROLL
+  for (int n = 0; n < NT; ++n) {
+    const int i = n * 8 + lane() / 4;
+    x[n] = nullptr;
+    if (i < left) {
+      const int row = a.slots ? a.slots[first + i] / a.slots_per_x : first + i;
+      x[n] = a.x + static_cast<size_t>(row) * a.x_stride + lane() % 4 * 16;
+    }
+  }
+}
+
+RZ_DEVICE int steps_of(const Tiles &w) { return (w.cols + kStepCols - 1) / kStepCols; }
+
+template <int MT, int NT>
+RZ_DEVICE void clear(float (&acc)[MT][NT][4]) {
+  RZ_UNROLL
+  for (int m = 0; m < MT; ++m) {
+    RZ_UNROLL
+    for (int n = 0; n < NT; ++n) acc[m][n][0] = acc[m][n][1] = acc[m][n][2] = acc[m][n][3] = 0;
+  }
+}
+
+// One strand of MT row tiles by 8 NT rows.
+template <int kAhead, int MT, int NT>
+RZ_DEVICE void add_strand(const MatmulArgs &a, const Tiles &w, const Piece &piece, int strand, int first,
+                          int left, float (&acc)[MT][NT][4]) {
+  Stream<RZ_DECODER, MT, kAhead> stream;
+  stream.begin(w, piece.expert, piece.row_tile, strand_of(steps_of(w), strand));
+  pdl_wait();
+  const Half *x[NT];
+  find_rows(a, first, left, x);
+  stream.run(x, acc);
+}
+
+// ---- few ------------------------------------------------------------------------------------------------------------
+template <int MT>
+struct FewShared {
+  float sums[kStrands][MT][kTileRows * 8];  // of one tile of eight rows
+};
+
+// acc of every strand becomes y. With a gate, the first half of the row tiles is of W and the second of the
+// gate.
+template <bool kGated, int MT, int NT>
+RZ_DEVICE void finish_strands(const MatmulArgs &a, const Piece &piece, int first, int left,
+                              const float (&acc)[MT][NT][4]) {
+  constexpr int kTiles = kGated ? MT / 2 : MT;  // of y
+  auto &sums = shared<FewShared<MT>>().sums;
+  const MatmulSegment &segment = a.segments[piece.segment];
+  const int g = lane() / 4, t = lane() % 4;
+  RZ_UNROLL
+  for (int n = 0; n < NT; ++n) {
+    sync();
+    RZ_UNROLL
+    for (int m = 0; m < MT; ++m) {
+      RZ_UNROLL
+      for (int i = 0; i < 4; ++i) sums[warp()][m][(g + i / 2 * 8) * 8 + 2 * t + i % 2] = acc[m][n][i];
+    }
+    sync();
+    for (int e = thread(); e < kTiles * kTileRows * 8; e += kMatmulThreads) {
+      const int m = e / (kTileRows * 8), in_tile = e % (kTileRows * 8);
+      const int row = (piece.row_tile + m) * kTileRows + in_tile / 8, i = n * 8 + in_tile % 8;
+      if (row >= segment.w.rows || i >= left) continue;
+      float sum = 0, gate = 0;
+      for (int s = 0; s < kStrands; ++s) {
+        sum += sums[s][m][in_tile];
+        if (kGated) gate += sums[s][m + MT / 2][in_tile];
+      }
+      finish(segment, a.x_unscale, row, a.slots ? a.slots[first + i] : first + i, sum, gate);
+    }
+  }
+}
+
+template <bool kGated, int MT, int NT, int kAhead>
+RZ_KERNEL(kMatmulThreads, MT *NT <= 4 ? 2 : 1)
+matmul_few_kernel(RZ_ARGS(MatmulArgs) a) {
+  Piece piece;
+  find_tiles(a, kGated ? MT / 2 : MT, piece);
+  const MatmulSegment &segment = a.segments[piece.segment];
+  if (a.slots) {
+    pdl_wait();
+    if (!find_expert(a, piece)) return;
+  } else {
+    piece.first = block_y() * 8 * NT;
+    piece.count = a.rows - piece.first;
+    if (piece.count > 8 * NT) piece.count = 8 * NT;
+  }
+  for (int done = 0; done < piece.count; done += 8 * NT) {
+    const int first = piece.first + done, left = piece.count - done;
+    float acc[MT][NT][4];
+    clear(acc);
+    if constexpr (kGated) {
+      auto &of_w = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[0]);
+      auto &of_gate = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[MT / 2]);
+      add_strand<kAhead>(a, segment.w, piece, warp(), first, left, of_w);
+      add_strand<kAhead>(a, segment.gate, piece, warp(), first, left, of_gate);
+    } else {
+      add_strand<kAhead>(a, segment.w, piece, warp(), first, left, acc);
+    }
+    if (done + 8 * NT >= piece.count) pdl_go();
+    finish_strands<kGated>(a, piece, first, left, acc);
+  }
+}
+
+// ---- many -----------------------------------------------------------------------------------------------------------
+constexpr int kManyTiles = 8;  // row tiles of a block
+constexpr int kManyRows = 128;
+constexpr int kWarpTiles = 4, kWarpRows = 4;  // of a warp: tiles of 16 rows of W, of 8 rows of x
+
+// The sums over the strands so far, a column for each thread: registers hold the strand under way.
+struct ManyShared {
+  float totals[kWarpTiles][kWarpRows][4][kMatmulThreads];
+};
+RZ_DEVICE float &total(int m, int n, int i) { return shared<ManyShared>().totals[m][n][i][thread()]; }
+
+template <bool kGated>
+RZ_KERNEL(kMatmulThreads, 1)
+matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
+  constexpr int MT = kWarpTiles, NT = kWarpRows, kTiles = kGated ? MT / 2 : MT;  // of a warp
+  Piece piece;
+  find_tiles(a, 2 * kTiles, piece);
+  const MatmulSegment &segment = a.segments[piece.segment];
+  piece.row_tile += warp() % 2 * kTiles;
+  if (a.slots) {
+    pdl_wait();
+    if (!find_expert(a, piece)) return;
+  } else {
+    piece.first = block_y() * kManyRows;
+    piece.count = a.rows - piece.first;
+    if (piece.count > kManyRows) piece.count = kManyRows;
+  }
+  if (piece.row_tile >= segment.w.row_tiles) return;
+  const int g = lane() / 4, t = lane() % 4;
+  for (int done = warp() / 2 * 8 * NT; done < piece.count; done += kManyRows) {
+    const int first = piece.first + done, left = piece.count - done;
+    RZ_UNROLL
+    for (int e = 0; e < MT * NT * 4; ++e) total(e / (4 * NT), e / 4 % NT, e % 4) = 0;
+    RZ_NO_UNROLL
+    for (int strand = 0; strand < kStrands; ++strand) {
+      float acc[MT][NT][4];
+      clear(acc);
+      if constexpr (kGated) {
+        auto &of_w = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[0]);
+        auto &of_gate = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[MT / 2]);
+        add_strand<1>(a, segment.w, piece, strand, first, left, of_w);
+        add_strand<1>(a, segment.gate, piece, strand, first, left, of_gate);
+      } else {
+        add_strand<1>(a, segment.w, piece, strand, first, left, acc);
+      }
+      RZ_UNROLL
+      for (int m = 0; m < MT; ++m) {
+        RZ_UNROLL
+        for (int n = 0; n < NT; ++n) {
+          RZ_UNROLL
+          for (int i = 0; i < 4; ++i) total(m, n, i) += acc[m][n][i];
+        }
+      }
+    }
+    RZ_UNROLL
+    for (int m = 0; m < kTiles; ++m) {
+      RZ_UNROLL
+      for (int n = 0; n < NT; ++n) {
+        RZ_UNROLL
+        for (int i = 0; i < 4; ++i) {
+          const int row = (piece.row_tile + m) * kTileRows + g + i / 2 * 8, of = n * 8 + 2 * t + i % 2;
+          if (row >= segment.w.rows || of >= left) continue;
+          finish(segment, a.x_unscale, row, a.slots ? a.slots[first + of] : first + of, total(m, n, i),
+                 kGated ? total(m + MT / 2, n, i) : 0.0f);
+        }
+      }
+    }
+  }
+}
+
+template <bool kGated, int MT, int NT, int kAhead>
+void few(Queue &queue, const MatmulArgs &a, int experts) {
+  const Grid grid{static_cast<uint32_t>(blocks_of(a, kGated ? MT / 2 : MT)),
+                  static_cast<uint32_t>(experts > 0 ? experts : (a.rows + 8 * NT - 1) / (8 * NT))};
+  launch(queue, matmul_few_kernel<kGated, MT, NT, kAhead>, "matmul few", grid, kMatmulThreads,
+         sizeof(FewShared<MT>), a);
+}
+
+template <bool kGated>
+void many(Queue &queue, const MatmulArgs &a, int experts) {
+  const Grid grid{static_cast<uint32_t>(blocks_of(a, kGated ? kManyTiles / 2 : kManyTiles)),
+                  static_cast<uint32_t>(experts > 0 ? experts : (a.rows + kManyRows - 1) / kManyRows)};
+  launch(queue, matmul_many_kernel<kGated>, "matmul many", grid, kMatmulThreads, sizeof(ManyShared), a);
+}
+
+}  // namespace
+
+template <>
+void matmul_tiles<RZ_DECODER>(Queue &queue, const MatmulArgs &a, int experts) {
+  const int rows = experts > 0 ? (a.rows + experts - 1) / experts : a.rows;  // that a block will see, about
+  const bool gated = a.segments[0].gate.rows > 0;
+  if (rows > kFewRows) {
+    gated ? many<true>(queue, a, experts) : many<false>(queue, a, experts);
+  } else if (rows > 16) {
+    gated ? few<true, 4, 4, 1>(queue, a, experts) : few<false, 4, 4, 1>(queue, a, experts);
+  } else if (rows > 8) {
+    gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 4>(queue, a, experts);
+  } else {
+    gated ? few<true, 2, 1, 2>(queue, a, experts) : few<false, 1, 1, 4>(queue, a, experts);
+  }
+}
+
+}  // namespace rz::cuda
