@@ -120,6 +120,7 @@ rz_status rz_model_estimate(const rz_source *source, const rz_model_options *opt
     estimate.weights_bytes = sizes.weights_bytes;
     estimate.kv_bytes = sizes.kv_bytes;
     estimate.compute_bytes = sizes.compute_bytes;
+    estimate.device_bytes = sizes.device_bytes;
     give(estimate, out);
   });
 }

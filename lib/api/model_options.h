@@ -28,6 +28,7 @@ ModelOptions read_model_options(const rz_model_options *options);
 struct ModelSizes {
   int32_t pages = 0;  // of the KV pool
   uint64_t weights_bytes = 0, kv_bytes = 0, compute_bytes = 0;
+  uint64_t device_bytes = 0;  // of these
   uint64_t total() const { return weights_bytes + kv_bytes + compute_bytes; }
 };
 
