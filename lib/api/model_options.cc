@@ -69,16 +69,6 @@ int32_t pool_pages(const Model &model, const ModelOptions &options, uint64_t pag
 
 }  // namespace
 
-std::string cpu_kernels(const char *name) {
-  const std::string_view device = name ? name : "auto";
-  if (device == "auto" || device == "cpu") return {};
-  if (device.starts_with("cpu:")) return std::string(device.substr(4));
-  if (device == "cuda" || device.starts_with("cuda:")) {
-    fail(Status::Unsupported, "device: \"%s\" is not in this build, only \"cpu\"", name);
-  }
-  fail(Status::Argument, "device: expected \"auto\", \"cpu\" or \"cuda\", found \"%s\"", name);
-}
-
 int32_t thread_count(int32_t asked) {
   return worthwhile_threads(in_range("threads", asked, kMostThreads, 0));
 }
@@ -92,10 +82,11 @@ ModelOptions read_model_options(const rz_model_options *given) {
               "options.flags");
   const auto flag = [&](uint32_t bit) { return (o.flags & bit) != 0; };
   ModelOptions options;
-  options.kernels = cpu_kernels(o.device);
+  options.device = read_device(o.device, o.cuda_library);
   options.load.context =
       in_range("context_length", o.context_length, std::numeric_limits<int32_t>::max() / 2, 0);
   options.load.vocab_only = flag(RZ_MODEL_VOCAB_ONLY);
+  if (options.load.vocab_only) options.device = DeviceChoice::any_cpu();  // it will have nothing to do
   options.load.lock_memory = flag(RZ_MODEL_LOCK_MEMORY);
   options.load.check_tensors = flag(RZ_MODEL_CHECK_TENSORS);
   options.max_sequences = in_range("max_sequences", o.max_sequences, kMostSequences, kDefaultSequences);
