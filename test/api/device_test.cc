@@ -165,6 +165,19 @@ TEST(Device, AutoTakesTheCpuWhereTheDeviceIsLostWhileCompiling) {
   EXPECT_EQ(opening.fractions.back(), 1);
 }
 
+TEST(Device, AutoKeepsTheMemoryLimitOnTheCpuToo) {
+  Opening opening("auto");
+  opening.options.gpu_layers = kCompileLost;
+  rz_source source = RZ_INIT(rz_source);
+  source.path = tiny_path().c_str();
+  rz_memory_estimate gpu = RZ_INIT(rz_memory_estimate);
+  RZ_OK_OR_FAIL(rz_model_estimate(&source, &opening.options, &gpu, &err));
+  opening.options.memory_limit_bytes = gpu.weights_bytes + gpu.kv_bytes + gpu.compute_bytes;
+  std::string message;
+  EXPECT_EQ(opening.fail(&message), RZ_E_LIMIT);
+  EXPECT_EQ(opening.reasons().size(), 1u);
+}
+
 TEST(Device, AutoEndsTheLoadWhereTheDeviceFailsOtherwise) {
   Opening opening("auto");
   std::string message;
@@ -237,6 +250,14 @@ TEST(Device, ProgressGoesOnWhileItCopiesWeights) {
       EXPECT_TRUE(std::ranges::any_of(seen, [&](float f) { return f > at - 1e-4f && f < at + 1e-4f; })) << at;
     }
   }
+}
+
+TEST(Device, ProgressNeverFallsWhateverADeviceReports) {
+  Opening opening("cuda");
+  opening.options.gpu_layers = kWildProgress;
+  opening.open();
+  EXPECT_TRUE(std::ranges::is_sorted(opening.fractions));
+  EXPECT_EQ(opening.fractions.back(), 1);
 }
 
 TEST(Device, ALoadCanBeCancelledWhileItCopiesWeights) {

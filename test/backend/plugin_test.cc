@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 
@@ -235,6 +236,16 @@ TEST(Plugin, OfAnotherBuildIsRefusedWithBothBuilds) {
     EXPECT_NE(message.find(name == std::string("other_version") ? "0.9.0" : layout), std::string::npos)
         << message;
   }
+}
+
+TEST(Plugin, OfANameWithoutAFolderIsInTheCurrentOne) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  fs::current_path(fs::path(test_plugin("no_driver")).parent_path());
+  std::string message;
+  EXPECT_EQ(thrown_by([] { open_plugin_device("no_driver.so", "0"); }, &message), Status::Device);
+  fs::current_path(before);
+  EXPECT_EQ(message, "fake: no driver");
 }
 
 TEST(Plugin, IsRefusedWhereTheFileIsNone) {

@@ -81,10 +81,14 @@ class FakeDevice final : public Device {
         fail(Status::Device, "fake: lost");
       }
     }
+    if (options.gpu_layers == kWildProgress) {
+      for (const float fraction : {0.2f, -3.0f, 7.0f}) options.progress(fraction);
+    }
     return std::make_unique<FakeExecutor>(inner_->compile(plan, options), options.gpu_layers);
   }
   Footprint footprint(const Plan &plan, const ExecutorOptions &options) const override {
     if (options.gpu_layers == kFootprintFails) fail(Status::Unsupported, "fake: no footprint");
+    if (options.gpu_layers == kCompileLost) return {};  // less than the CPU takes
     Footprint footprint = inner_->footprint(plan, options);
     footprint.weights_bytes = kFakeCopyBytes;
     footprint.device_bytes = kFakeCopyBytes + footprint.compute_bytes;

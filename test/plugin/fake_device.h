@@ -14,6 +14,7 @@ enum FakeFault : int32_t {
   kNoFault,
   kFootprintFails,  // Unsupported
   kCompileNoMemory,
+  kWildProgress,      // not a fault, but no order either
   kCompileLost,       // Device
   kKvLayoutFails,     // Limit
   kRunNumeric,        // Numeric
