@@ -81,13 +81,19 @@ $(BUILD)/lib/base/heap_new.own.o: lib/base/heap_new.cc | $(SETUP_DONE)
 
 # Nothing but rz_* leaves the library, libstdc++ ends inside it, and dlclose leaves it mapped: a host thread that
 # once allocated in it may end later.
-SHARED_FLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script,lib/rz.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
-  -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,--as-needed $(if $(SANITIZE),,-static-libstdc++ -static-libgcc)
+CLOSED_FLAGS := -shared -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,--as-needed \
+  $(if $(SANITIZE),,-static-libstdc++ -static-libgcc)
+SHARED_FLAGS := $(CLOSED_FLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script,lib/rz.map
 SHARED_OBJECTS = $(filter-out %/heap_new.o,$(LIB_OBJECTS)) $(BUILD)/lib/base/heap_new.own.o
 $(SHARED): $(SHARED_OBJECTS) lib/rz.map
 	@echo "  ld  $@"; $(CXX) $(SHARED_OBJECTS) $(SHARED_FLAGS) $(LDFLAGS) -o $@ $(LDLIBS)
 $(BUILD)/librz.so: $(SHARED)
 	@ln -sf $(<F) $(@D)/$(SONAME); ln -sf $(SONAME) $@
+
+# A device plugin (lib/backend/plugin.h) is closed likewise: one symbol leaves it, and it holds the rooms that it uses.
+# $(call link_plugin,objects,archives of rooms,libraries) makes $@.
+PLUGIN_FLAGS := $(CLOSED_FLAGS) -Wl,--version-script,lib/backend/plugin.map
+link_plugin   = $(CXX) $(1) -Wl,--start-group $(2) -Wl,--end-group $(PLUGIN_FLAGS) $(LDFLAGS) -o $@ $(3) $(LDLIBS)
 
 # One object with the members it needs of other libraries inside, and every name but rz_* local to it.
 $(BUILD)/librz.a: $(LIB_OBJECTS)
@@ -127,6 +133,13 @@ $(BUILD)/test/%.o: test/%.cc | $(SETUP_DONE)
 $(BUILD)/rooms/test-support.a: $(call objects,$(sort $(wildcard test/support/*.cc)))
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
+# Plugins to test their boundary with: a device that is the CPU inside, and some that librz must refuse.
+TEST_PLUGINS := $(patsubst test/plugin/%.cc,$(BUILD)/plugins/%.so,$(sort $(wildcard test/plugin/*.cc)))
+TEST_PLUGIN_ROOMS := $(foreach r,$(call reverse,$(call rooms_upto,cpu)),$(BUILD)/rooms/$(r).a)
+$(BUILD)/plugins/%.so: $(BUILD)/test/plugin/%.o $(TEST_PLUGIN_ROOMS) lib/backend/plugin.map
+	@mkdir -p $(@D); echo "  ld  $@"; $(call link_plugin,$<,$(TEST_PLUGIN_ROOMS))
+$(BUILD)/test-api $(BUILD)/test-backend: | $(TEST_PLUGINS)
+
 # The CPU room times its kernels beside their tests, and chooses in a main of its own.
 test_libraries = $(if $(filter cpu,$(1)),-lbenchmark -lgtest,-lgtest -lgtest_main)
 define test_rule
@@ -150,11 +163,11 @@ $(BUILD)/c/%: $(BUILD)/test/c/%.o $(BUILD)/librz.so
 
 test: test-programs  ## everything: rooms, C programs, installing; ends with "N passed, N failed, N skipped"
 	@test/run.sh $(BUILD) $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
-test-c: all $(BUILD)/rz-synth $(C_TESTS) $(STATIC_TESTS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
+test-c: all $(BUILD)/rz-synth $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
 	@test/run.sh $(BUILD) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
 test-rooms: $(TEST_ROOMS:%=$(BUILD)/test-%)
 	@$(RUN_UNDER) test/run.sh $(BUILD) $^
-test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS)
+test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)
 
 # Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
