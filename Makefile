@@ -100,6 +100,25 @@ $(BUILD)/librz.a: $(LIB_OBJECTS)
 	@echo "  ar  $@"; $(CXX) -r -nostdlib -Wl,--force-group-allocation -o $(BUILD)/rz.o $(LIB_OBJECTS) $(DEPS)
 	@objcopy --wildcard --keep-global-symbol='rz_*' $(BUILD)/rz.o; rm -f $@; ar rcs $@ $(BUILD)/rz.o; rm $(BUILD)/rz.o
 
+# ---- CUDA -----------------------------------------------------------------------------------------------------------
+# Kernels are compiled twice: by nvcc for devices, where it is here, and by the C++ compiler for the emulator, on which
+# the tests run. The matmul over tiles is compiled once for each format.
+CUDA_FORMATS  := F16 Q4 Q8 A8 Q4_K Q5_K Q6_K
+CUDA_KERNELS  := $(filter-out %/matmul_tiles.cu,$(sort $(wildcard cuda/kernels/*.cu)))
+CUDA_HOST     := $(call objects,$(sort $(wildcard cuda/*.cc)))
+kernel_objects_in = $(patsubst cuda/kernels/%.cu,$(1)/%.o,$(CUDA_KERNELS)) $(CUDA_FORMATS:%=$(1)/matmul_tiles.%.o)
+
+EMULATED      := $(BUILD)/cuda/emulated
+EMULATE        = $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -x c++
+$(EMULATED)/%.o: cuda/kernels/%.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< (emulated)"; $(EMULATE) -c $< -o $@
+$(EMULATED)/matmul_tiles.%.o: cuda/kernels/matmul_tiles.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< ($*, emulated)"; $(EMULATE) -DRZ_DECODER=Decode$* -c $< -o $@
+$(BUILD)/cuda/%.o: cuda/%.cc | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -c $< -o $@
+$(BUILD)/rooms/cuda.a: $(CUDA_HOST) $(call objects,$(sort $(wildcard cuda/emulator/*.cc))) $(call kernel_objects_in,$(EMULATED))
+	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
+
 # ---- examples: C programs that know rz.h alone --------------------------------------------------------------------
 C_FLAGS  = $(CFLAGS) -Iinclude -MMD -MP
 # The library lies beside the program here, and in ../lib once installed.
@@ -128,7 +147,7 @@ TEST_ROOMS := $(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*_test.cc))))
 THREAD_ROOMS := base cpu engine api
 
 $(BUILD)/test/%.o: test/%.cc | $(SETUP_DONE)
-	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -Itest $(CXXFLAGS) -c $< -o $@
+	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -Itest -I. $(CXXFLAGS) -c $< -o $@
 # An archive: a test takes what it uses, so support code may know any floor.
 $(BUILD)/rooms/test-support.a: $(call objects,$(sort $(wildcard test/support/*.cc)))
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
@@ -142,9 +161,10 @@ $(BUILD)/test-api $(BUILD)/test-backend: | $(TEST_PLUGINS)
 
 # The CPU room times its kernels beside their tests, and chooses in a main of its own.
 test_libraries = $(if $(filter cpu,$(1)),-lbenchmark -lgtest,-lgtest -lgtest_main)
+test_archives = $(BUILD)/rooms/test-support.a $(patsubst %,$(BUILD)/rooms/%.a,$(filter cuda,$(1)) $(call reverse,$(call rooms_upto,$(1))))
 define test_rule
-$(BUILD)/test-$(1): $(call objects,$(sort $(wildcard test/$(1)/*.cc))) $(BUILD)/rooms/test-support.a $(foreach r,$(call rooms_upto,$(1)),$(BUILD)/rooms/$(r).a)
-	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(BUILD)/rooms/test-support.a $(foreach r,$(call reverse,$(call rooms_upto,$(1))),$(BUILD)/rooms/$(r).a) -Wl,--end-group $$(LDLIBS) $(call test_libraries,$(1))
+$(BUILD)/test-$(1): $(call objects,$(sort $(wildcard test/$(1)/*.cc))) $(call test_archives,$(1))
+	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(call test_archives,$(1)) -Wl,--end-group $$(LDLIBS) $(call test_libraries,$(1))
 test-$(1): $(BUILD)/test-$(1)
 	$(BUILD)/test-$(1) --gtest_brief=1
 endef

@@ -37,6 +37,11 @@ std::string beside_own_file(const char *name) {
   return (folder == std::string::npos ? "./" : own.substr(0, folder + 1)) + name;
 }
 
+// The device is not to be had, or it cannot compute this model.
+bool leads_to_cpu(const Error &error) {
+  return error.status() == Status::Device || error.status() == Status::Unsupported;
+}
+
 std::unique_ptr<Device> open_cuda_device(const DeviceChoice &choice) {
   const std::string library = choice.library.empty() ? beside_own_file(kCudaLibrary) : choice.library;
   return open_plugin_device(library, std::to_string(choice.number));
@@ -94,7 +99,7 @@ ChosenDevice::ChosenDevice(const DeviceChoice &choice, int32_t threads, const Lo
 }
 
 bool ChosenDevice::fall_back(const Error &error) {
-  if (!automatic_ || !is_plugin_ || error.status() != Status::Device) return false;
+  if (!automatic_ || !is_plugin_ || !leads_to_cpu(error)) return false;
   device_ = nullptr;  // before another one takes memory
   device_ = open_cpu_device({}, threads_);
   is_plugin_ = false;

@@ -6,9 +6,9 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "cpu/cost.h"
+#include "backend/cost.h"
 
-namespace rz::cpu {
+namespace rz {
 
 namespace {
 
@@ -162,4 +162,4 @@ void CpuExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
   std::memcpy(out, buffer(id), static_cast<size_t>(n * width(id)) * sizeof(float));
 }
 
-}  // namespace rz::cpu
+}  // namespace rz
