@@ -2,9 +2,9 @@
 // however rows are batched and chunks shared.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "cuda/kv_batch.h"
 
