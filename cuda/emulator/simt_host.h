@@ -63,7 +63,7 @@ inline void st(Words4 *p, Words4 v) { *p = v; }
 inline Words4 ld_fresh(const Words4 *p) { return *p; }
 inline Words2 ld_fresh(const Words2 *p) { return *p; }
 inline void prefetch(const void *) {}
-inline void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void fence() {}  // fibers of one thread
 inline int atomic_add(int *p, int v) { return std::atomic_ref(*p).fetch_add(v); }
 template <class T>
 T atomic_max(T *p, T v) {
