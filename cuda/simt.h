@@ -94,6 +94,15 @@ RZ_DEVICE Words2 ld(const Words2 *p) {
   return {v.x, v.y};
 }
 RZ_DEVICE void st(Words4 *p, Words4 v) { *reinterpret_cast<uint4 *>(p) = make_uint4(v.x, v.y, v.z, v.w); }
+// What other blocks of the same kernel have written.
+RZ_DEVICE Words4 ld_fresh(const Words4 *p) {
+  const uint4 v = __ldcg(reinterpret_cast<const uint4 *>(p));
+  return {v.x, v.y, v.z, v.w};
+}
+RZ_DEVICE Words2 ld_fresh(const Words2 *p) {
+  const uint2 v = __ldcg(reinterpret_cast<const uint2 *>(p));
+  return {v.x, v.y};
+}
 // Asks for the 128 bytes around p; p may be any global address.
 RZ_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 // What this thread wrote before is seen by whoever sees what it writes after.
@@ -126,6 +135,14 @@ RZ_DEVICE uint32_t as_bits(float v) { return __float_as_uint(v); }
 RZ_DEVICE float fma(float a, float b, float c) { return __fmaf_rn(a, b, c); }
 RZ_DEVICE float rsqrt(float v) { return 1.0f / __fsqrt_rn(v); }
 RZ_DEVICE float exp(float v) { return ::expf(v); }
+// 2^v within 2 units in the last place; 0 below -126.
+RZ_DEVICE float exp2(float v) {
+  float p;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(p) : "f"(v));
+  return p;
+}
+RZ_DEVICE double cos(double v) { return ::cos(v); }
+RZ_DEVICE double sin(double v) { return ::sin(v); }
 RZ_DEVICE float tanh(float v) { return ::tanhf(v); }
 RZ_DEVICE float maximum(float a, float b) { return ::fmaxf(a, b); }  // of a number and a NaN: the number
 RZ_DEVICE float absolute(float v) { return ::fabsf(v); }

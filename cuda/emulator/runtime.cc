@@ -3,6 +3,7 @@
 // first.
 #include "cuda/runtime.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -100,37 +101,39 @@ struct EmulatedMark final : Queue::Mark {
 
 struct Queue::State {
   int device = 0;
-  std::unique_ptr<const emulator::Job> pending;  // launched, not ended
-  std::list<Block> blocks;                       // of two jobs: one that ends and one that begins
-  Block *early = nullptr;                        // of the pending job, up to pdl_wait()
+  std::unique_ptr<const emulator::Job> pending;   // launched, not ended
+  std::list<Block> blocks = std::list<Block>(3);  // two that began early, and one that runs from end to end
+  Block *early = nullptr;                         // of the pending job, up to pdl_wait()
   Grid early_index;
   RecordedWork *recording = nullptr;
   uint64_t seed = 0;
 
   void launch(emulator::Job job);
-  void end_pending();
+  Block &unused(const Block *besides);
+  void end_pending(const Block *next_early = nullptr);
   void then(Work work);
 };
 
-Queue::Queue(int device) : state_(std::make_unique<State>()) {
-  state_->device = device;
-  state_->blocks.emplace_back();
-  state_->blocks.emplace_back();
-}
+Queue::Queue(int device) : state_(std::make_unique<State>()) { state_->device = device; }
 
 Queue::~Queue() = default;
 
 int Queue::device() const { return state_->device; }
 
+Block &Queue::State::unused(const Block *besides) {
+  return *std::ranges::find_if(blocks,
+                               [&](const Block &block) { return &block != early && &block != besides; });
+}
+
 void Queue::State::launch(emulator::Job job) {
   faults().count_launch();
   if (pending) {
-    Block &spare = early == &blocks.front() ? blocks.back() : blocks.front();
+    Block &spare = unused(nullptr);
     const Grid first{job.grid.x - 1, job.grid.y - 1, job.grid.z - 1};
     auto next = std::make_unique<const emulator::Job>(std::move(job));
     spare.begin(*next, first, seed);
     spare.run(Block::Until::PdlWait);
-    end_pending();
+    end_pending(&spare);
     pending = std::move(next);
     early = &spare;
     early_index = first;
@@ -139,11 +142,11 @@ void Queue::State::launch(emulator::Job job) {
   }
 }
 
-void Queue::State::end_pending() {
+void Queue::State::end_pending(const Block *next_early) {
   if (!pending) return;
   const emulator::Job &job = *pending;
   seed += faults().seed;
-  Block &free = early == &blocks.front() ? blocks.back() : blocks.front();
+  Block &free = unused(next_early);
   // The block that began early ends at a random turn among the others.
   const uint64_t total = uint64_t{job.grid.x} * job.grid.y * job.grid.z;
   for (uint64_t i = 0; i < total; ++i) {

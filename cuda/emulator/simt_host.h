@@ -60,8 +60,10 @@ inline Words4 ld_stream(const Words4 *p) { return *p; }
 inline Words4 ld(const Words4 *p) { return *p; }
 inline Words2 ld(const Words2 *p) { return *p; }
 inline void st(Words4 *p, Words4 v) { *p = v; }
+inline Words4 ld_fresh(const Words4 *p) { return *p; }
+inline Words2 ld_fresh(const Words2 *p) { return *p; }
 inline void prefetch(const void *) {}
-inline void fence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
+inline void fence() {}  // fibers of one thread
 inline int atomic_add(int *p, int v) { return std::atomic_ref(*p).fetch_add(v); }
 template <class T>
 T atomic_max(T *p, T v) {
@@ -115,6 +117,9 @@ inline uint32_t as_bits(float v) { return std::bit_cast<uint32_t>(v); }
 inline float fma(float a, float b, float c) { return std::fma(a, b, c); }
 inline float rsqrt(float v) { return 1.0f / std::sqrt(v); }
 inline float exp(float v) { return std::exp(v); }
+inline float exp2(float v) { return std::exp2(v); }
+inline double cos(double v) { return std::cos(v); }
+inline double sin(double v) { return std::sin(v); }
 inline float tanh(float v) { return std::tanh(v); }
 inline float maximum(float a, float b) { return std::fmax(a, b); }
 inline float absolute(float v) { return std::fabs(v); }

@@ -164,4 +164,88 @@ struct PackArgs {
 };
 void pack(Queue &queue, const PackArgs &args);
 
+// ---- the rows of a batch, and the pages of their sequences -------------------------------------------------------------
+constexpr int kPageTokens = 32;
+
+// In device memory, so that a recorded step can be replayed with others.
+struct Rows {
+  int32_t count = 0;
+  const int32_t *positions = nullptr;  // (rows); -1 = a row that only fills up the batch
+  const int32_t *table_of_row =
+      nullptr;                      // (rows) where the table of its sequence begins; equal = same sequence
+  const int32_t *tables = nullptr;  // from there on: the page of positions 32 i .. 32 i + 31
+};
+
+// A layer's K and V: see KvLayout.
+struct KvPages {
+  std::byte *pages = nullptr;
+  uint64_t page_bytes = 0;
+  uint64_t k_offset = 0, v_offset = 0;          // bytes from the start of a page
+  uint64_t k_head_bytes = 0, v_head_bytes = 0;  // of one kv head's 32 tokens
+  int32_t kv_heads = 0, head_dim = 0, value_dim = 0;
+  bool codes = false;  // q8_0, else f16
+};
+
+// ---- cos and sin of a rope's angles, once a step ------------------------------------------------------------------------
+struct RopeAnglesArgs {
+  const int32_t *positions = nullptr;   // (rows)
+  const double *frequencies = nullptr;  // (pairs)
+  float *angles = nullptr;              // (rows, stride): cos of each pair, then sin, times magnitude
+  int32_t rows = 0, pairs = 0, stride = 0;
+  float magnitude = 1;
+};
+void rope_angles(Queue &queue, const RopeAnglesArgs &args);
+
+// ---- q, k, v: normed, turned, rounded; k and v to their pages -----------------------------------------------------------
+enum class Turn : uint8_t { None, Adjacent, Halves };  // as RopeStyle
+
+struct HeadNorm {
+  const float *weight = nullptr, *bias = nullptr;  // (head_dim); no weight = no norm
+  float eps = 0;
+  bool layer = false;  // of the deviations from the mean, else rms
+};
+
+struct AppendArgs {
+  Rows rows;
+  KvPages kv;
+  int32_t heads = 0;
+  const float *q = nullptr;  // (rows, heads, head_dim)
+  const float *k = nullptr;  // (rows, kv_heads, head_dim)
+  const float *v = nullptr;  // (rows, kv_heads, value_dim)
+  Half *q_out = nullptr;     // (rows, heads, head_dim)
+  HeadNorm q_norm, k_norm;
+  Turn turn = Turn::None;
+  int32_t dims = 0;               // leading elements of a head that are turned
+  const float *angles = nullptr;  // (rows, angle_stride), of the layer's rope
+  int32_t angle_stride = 0;
+};
+void append(Queue &queue, const AppendArgs &args);
+
+// ---- attention over the pages -------------------------------------------------------------------------------------------
+// Softmax and sums go by chunks of this many tokens, counted from position 0, which are merged in order: the
+// same for every batch, however the work is shared.
+constexpr int kChunkTokens = 256;
+constexpr int kMostDim = 256;  // of a head's keys and of its values; both are multiples of 8
+
+struct AttentionArgs {
+  Rows rows;
+  KvPages kv;
+  int32_t heads = 0;        // head h reads kv head h / (heads / kv_heads)
+  const Half *q = nullptr;  // (rows, heads, head_dim)
+  Half *out = nullptr;      // (rows, out_stride): (heads, value_dim), then zeros
+  int32_t out_stride = 0;
+  float scale = 1, softcap = 0;  // softcap c: c tanh(s / c); 0 = off
+  int32_t window = 0;            // position p sees p - window + 1 .. p; 0 = everything
+  // Blocks that share the chunks of a row. 1: a block takes all of them, and needs none of the following.
+  int32_t splits = 1;
+  int32_t chunks = 0;          // most that a row may have
+  float *states = nullptr;     // attention_state_bytes(), 16-aligned
+  int32_t *arrived = nullptr;  // (rows, heads) zeros, and zeros again afterwards
+};
+void attention(Queue &queue, const AttentionArgs &args);
+
+// As many splits as keep the device busy; for attention_state_bytes(), ask with the same numbers.
+int attention_splits(const AttentionArgs &args, int multiprocessors);
+uint64_t attention_state_bytes(const AttentionArgs &args);
+
 }  // namespace rz::cuda
