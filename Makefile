@@ -10,6 +10,8 @@ MIMALLOC ?=
 
 VERSION := 1.0.0
 SONAME  := librz.so.1
+# Every rule is here: make knows others, which would take x.d.o for a program's object.
+MAKEFLAGS += --no-builtin-rules
 # As many jobs as cores, unless the command line says how many.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
@@ -112,7 +114,7 @@ EMULATED      := $(BUILD)/cuda/emulated
 EMULATE        = $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -x c++
 $(EMULATED)/%.o: cuda/kernels/%.cu | $(SETUP_DONE)
 	@mkdir -p $(@D); echo "  c++ $< (emulated)"; $(EMULATE) -c $< -o $@
-$(EMULATED)/matmul_tiles.%.o: cuda/kernels/matmul_tiles.cu | $(SETUP_DONE)
+$(CUDA_FORMATS:%=$(EMULATED)/matmul_tiles.%.o): $(EMULATED)/matmul_tiles.%.o: cuda/kernels/matmul_tiles.cu | $(SETUP_DONE)
 	@mkdir -p $(@D); echo "  c++ $< ($*, emulated)"; $(EMULATE) -DRZ_DECODER=Decode$* -c $< -o $@
 $(BUILD)/cuda/%.o: cuda/%.cc | $(SETUP_DONE)
 	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -c $< -o $@

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "backend/cost.h"
 
-namespace rz {
+namespace rz::cpu {
 
 namespace {
 
@@ -162,4 +162,4 @@ void CpuExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
   std::memcpy(out, buffer(id), static_cast<size_t>(n * width(id)) * sizeof(float));
 }
 
-}  // namespace rz
+}  // namespace rz::cpu
