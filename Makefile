@@ -43,6 +43,8 @@ $(SETUP_DONE): lib/setup.sh
 
 # ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
 ROOMS := base quant format text model backend cpu engine api
+rooms_upto = $(if $(filter $(1),$(ROOMS)),$(shell echo $(ROOMS) | sed 's/\b$(1)\b.*/$(1)/'),$(ROOMS))
+reverse    = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 room_sources = $(filter-out lib/cpu/kernels/%,$(sort $(shell find lib/$(1) -name '*.cc' 2>/dev/null)))
 objects      = $(patsubst %.cc,$(BUILD)/%.o,$(1))
 
@@ -107,7 +109,7 @@ $(BUILD)/librz.a: $(LIB_OBJECTS)
 # the tests run. The matmul over tiles is compiled once for each format.
 CUDA_FORMATS  := F16 Q4 Q8 A8 Q4_K Q5_K Q6_K
 CUDA_KERNELS  := $(filter-out %/matmul_tiles.cu,$(sort $(wildcard cuda/kernels/*.cu)))
-CUDA_HOST     := $(call objects,$(sort $(wildcard cuda/*.cc)))
+CUDA_HOST     := $(call objects,$(filter-out cuda/plugin.cc,$(sort $(wildcard cuda/*.cc))))
 kernel_objects_in = $(patsubst cuda/kernels/%.cu,$(1)/%.o,$(CUDA_KERNELS)) $(CUDA_FORMATS:%=$(1)/matmul_tiles.%.o)
 
 EMULATED      := $(BUILD)/cuda/emulated
@@ -120,6 +122,27 @@ $(BUILD)/cuda/%.o: cuda/%.cc | $(SETUP_DONE)
 	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -c $< -o $@
 $(BUILD)/rooms/cuda.a: $(CUDA_HOST) $(call objects,$(sort $(wildcard cuda/emulator/*.cc))) $(call kernel_objects_in,$(EMULATED))
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
+
+# The plugin, where nvcc is. No contraction here either; a kernel that spills registers fails.
+NVCC         ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_TARGETS := 80 90a 100 120
+CUDA_PTX     := 80
+NVCCFLAGS    := -std=c++20 -O3 -fmad=false -Ilib -I. -Iinclude -DRZ_VERSION='"$(VERSION)"' -Xcompiler -fPIC,-fvisibility=hidden \
+  -Xptxas -warn-spills -Werror all-warnings --compress-mode=size -MMD \
+  $(foreach t,$(CUDA_TARGETS),-gencode arch=compute_$(t),code=sm_$(t)) \
+  -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+FOR_DEVICE   := $(BUILD)/cuda/device
+$(FOR_DEVICE)/%.o: cuda/kernels/%.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(FOR_DEVICE)/runtime.o: cuda/runtime.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(CUDA_FORMATS:%=$(FOR_DEVICE)/matmul_tiles.%.o): $(FOR_DEVICE)/matmul_tiles.%.o: cuda/kernels/matmul_tiles.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $< ($*)"; $(NVCC) $(NVCCFLAGS) -DRZ_DECODER=Decode$* -c $< -o $@
+DEVICE_OBJECTS := $(BUILD)/cuda/plugin.o $(CUDA_HOST) $(call kernel_objects_in,$(FOR_DEVICE)) $(FOR_DEVICE)/runtime.o
+PLUGIN_ROOMS   := $(foreach r,$(call reverse,$(call rooms_upto,backend)),$(BUILD)/rooms/$(r).a)
+CUDART          = $(dir $(NVCC))../lib64/libcudart_static.a
+$(BUILD)/librz_cuda.so: $(DEVICE_OBJECTS) $(PLUGIN_ROOMS) lib/backend/plugin.map
+	@echo "  ld  $@"; $(call link_plugin,$(DEVICE_OBJECTS),$(PLUGIN_ROOMS) $(CUDART),-lrt)
 
 # ---- examples: C programs that know rz.h alone --------------------------------------------------------------------
 C_FLAGS  = $(CFLAGS) -Iinclude -MMD -MP
@@ -142,8 +165,6 @@ run: $(BUILD)/rz  ## a story from the model in examples/models; ARGS="-p 'One da
 	@$(BUILD)/rz run $(if $(ARGS),$(ARGS),-p "Once upon a time" -n 0 --min-p 0.05)
 
 # ---- tests: one program a room, linked only with the floors it may know ---------------------------------------
-rooms_upto = $(if $(filter $(1),$(ROOMS)),$(shell echo $(ROOMS) | sed 's/\b$(1)\b.*/$(1)/'),$(ROOMS))
-reverse    = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 TEST_ROOMS := $(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*_test.cc))))
 # The rooms whose tests start threads; the others have nothing for ThreadSanitizer to see.
 THREAD_ROOMS := base cpu engine api
@@ -159,7 +180,9 @@ TEST_PLUGINS := $(patsubst test/plugin/%.cc,$(BUILD)/plugins/%.so,$(sort $(wildc
 TEST_PLUGIN_ROOMS := $(foreach r,$(call reverse,$(call rooms_upto,cpu)),$(BUILD)/rooms/$(r).a)
 $(BUILD)/plugins/%.so: $(BUILD)/test/plugin/%.o $(TEST_PLUGIN_ROOMS) lib/backend/plugin.map
 	@mkdir -p $(@D); echo "  ld  $@"; $(call link_plugin,$<,$(TEST_PLUGIN_ROOMS))
-$(BUILD)/test-api $(BUILD)/test-backend: | $(TEST_PLUGINS)
+$(BUILD)/plugins/cuda_emulated.so: $(BUILD)/cuda/plugin.o $(BUILD)/rooms/cuda.a $(TEST_PLUGIN_ROOMS) lib/backend/plugin.map
+	@mkdir -p $(@D); echo "  ld  $@"; $(call link_plugin,$<,$(BUILD)/rooms/cuda.a $(TEST_PLUGIN_ROOMS))
+$(BUILD)/test-api $(BUILD)/test-backend: $(TEST_PLUGINS) $(BUILD)/plugins/cuda_emulated.so
 
 # The CPU room times its kernels beside their tests, and chooses in a main of its own.
 test_libraries = $(if $(filter cpu,$(1)),-lbenchmark -lgtest,-lgtest -lgtest_main)

@@ -111,7 +111,7 @@ struct Tiles {
   float unscale = 1;
 };
 
-constexpr int steps_of(int cols) { return (cols + kStepCols - 1) / kStepCols; }
+RZ_ANYWHERE constexpr int steps_of(int cols) { return (cols + kStepCols - 1) / kStepCols; }
 
 // A matrix of `rows` by `cols`, still without data.
 inline Tiles make_tiles(Format format, int32_t rows, int32_t cols) {

@@ -241,7 +241,7 @@ void matmul_tiles(Queue &queue, const MatmulArgs &a, int experts) {
   } else if (rows > 16) {
     gated ? few<true, 4, 4, 1>(queue, a, experts) : few<false, 4, 4, 1>(queue, a, experts);
   } else if (rows > 8) {
-    gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 4>(queue, a, experts);
+    gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 2>(queue, a, experts);
   } else {
     gated ? few<true, 2, 1, 2>(queue, a, experts) : few<false, 1, 1, 4>(queue, a, experts);
   }
