@@ -7,18 +7,21 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "cpu/device.h"
 #include "model/model.h"
 
 namespace rz::test {
 
+// Each test program opens the devices that it is about: "plain", "avx2", "cuda".
+std::unique_ptr<Device> device_under_test(const std::string &name, int32_t threads);
+
 struct Opened {
   std::unique_ptr<Model> model;
+  std::unique_ptr<Device> device;
   std::unique_ptr<Executor> executor;
   int32_t vocab() const { return model->plan.vocab; }
 };
 
-inline Opened open_model(const std::filesystem::path &path, const std::string &kernels, int32_t threads = 1,
+inline Opened open_model(const std::filesystem::path &path, const std::string &device, int32_t threads = 1,
                          Type kv_type = Type::F16, int32_t pages = 64, int32_t context = 0) {
   LoadOptions load;
   load.context = context;
@@ -30,7 +33,8 @@ inline Opened open_model(const std::filesystem::path &path, const std::string &k
   options.max_logit_rows = 64;
   options.pages = pages;
   options.kv_type = kv_type;
-  opened.executor = open_cpu_device(kernels, threads)->compile(opened.model->plan, options);
+  opened.device = device_under_test(device, threads);
+  opened.executor = opened.device->compile(opened.model->plan, options);
   return opened;
 }
 
