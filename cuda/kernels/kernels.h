@@ -7,7 +7,7 @@
 
 namespace rz::cuda {
 
-
+// ---- y = W x for rows of halves x, with what becomes of y -------------------------------------------------------------
 constexpr int kStrands = 8;
 constexpr int kMatmulThreads = kStrands * kWarp;
 
@@ -57,7 +57,7 @@ constexpr int kFewRows =
 // or none.
 void matmul(Queue &queue, const MatmulArgs &args, int experts = 0);
 
-// ---- the rows of a batch, and the pages of their sequences ----------------------------------------------------
+// ---- the rows of a batch, and the pages of their sequences -------------------------------------------------------------
 constexpr int kPageTokens = 32;
 
 // In device memory, so that a recorded step can be replayed with others.
@@ -79,7 +79,7 @@ struct KvPages {
   bool codes = false;  // q8_0, else f16
 };
 
-// ---- cos and sin of a rope's angles, once a step --------------------------------------------------------------
+// ---- cos and sin of a rope's angles, once a step ------------------------------------------------------------------------
 struct RopeAnglesArgs {
   const int32_t *positions = nullptr;   // (rows)
   const double *frequencies = nullptr;  // (pairs)
@@ -89,7 +89,7 @@ struct RopeAnglesArgs {
 };
 void rope_angles(Queue &queue, const RopeAnglesArgs &args);
 
-// ---- q, k, v: normed, turned, rounded; k and v to their pages -------------------------------------------------
+// ---- q, k, v: normed, turned, rounded; k and v to their pages -----------------------------------------------------------
 enum class Turn : uint8_t { None, Adjacent, Halves };  // as RopeStyle
 
 struct HeadNorm {
@@ -114,7 +114,7 @@ struct AppendArgs {
 };
 void append(Queue &queue, const AppendArgs &args);
 
-// ---- attention over the pages ---------------------------------------------------------------------------------
+// ---- attention over the pages -------------------------------------------------------------------------------------------
 // Softmax and sums go by chunks of this many tokens, counted from position 0, which are merged in order: the
 // same for every batch, however the work is shared.
 constexpr int kChunkTokens = 256;
