@@ -10,6 +10,8 @@ MIMALLOC ?=
 
 VERSION := 1.0.0
 SONAME  := librz.so.1
+# Every rule is here: make knows others, which would take x.d.o for a program's object.
+MAKEFLAGS += --no-builtin-rules
 # As many jobs as cores, unless the command line says how many.
 ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell nproc)
@@ -41,6 +43,8 @@ $(SETUP_DONE): lib/setup.sh
 
 # ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
 ROOMS := base quant format text model backend cpu engine api
+rooms_upto = $(if $(filter $(1),$(ROOMS)),$(shell echo $(ROOMS) | sed 's/\b$(1)\b.*/$(1)/'),$(ROOMS))
+reverse    = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 room_sources = $(filter-out lib/cpu/kernels/%,$(sort $(shell find lib/$(1) -name '*.cc' 2>/dev/null)))
 objects      = $(patsubst %.cc,$(BUILD)/%.o,$(1))
 
@@ -81,18 +85,64 @@ $(BUILD)/lib/base/heap_new.own.o: lib/base/heap_new.cc | $(SETUP_DONE)
 
 # Nothing but rz_* leaves the library, libstdc++ ends inside it, and dlclose leaves it mapped: a host thread that
 # once allocated in it may end later.
-SHARED_FLAGS := -shared -Wl,-soname,$(SONAME) -Wl,--version-script,lib/rz.map -Wl,--exclude-libs,ALL -Wl,-z,defs \
-  -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,--as-needed $(if $(SANITIZE),,-static-libstdc++ -static-libgcc)
+CLOSED_FLAGS := -shared -Wl,--exclude-libs,ALL -Wl,-z,defs -Wl,-z,nodelete -Wl,-z,relro -Wl,-z,now -Wl,--as-needed \
+  $(if $(SANITIZE),,-static-libstdc++ -static-libgcc)
+SHARED_FLAGS := $(CLOSED_FLAGS) -Wl,-soname,$(SONAME) -Wl,--version-script,lib/rz.map
 SHARED_OBJECTS = $(filter-out %/heap_new.o,$(LIB_OBJECTS)) $(BUILD)/lib/base/heap_new.own.o
 $(SHARED): $(SHARED_OBJECTS) lib/rz.map
 	@echo "  ld  $@"; $(CXX) $(SHARED_OBJECTS) $(SHARED_FLAGS) $(LDFLAGS) -o $@ $(LDLIBS)
 $(BUILD)/librz.so: $(SHARED)
 	@ln -sf $(<F) $(@D)/$(SONAME); ln -sf $(SONAME) $@
 
+# A device plugin (lib/backend/plugin.h) is closed likewise: one symbol leaves it, and it holds the rooms that it uses.
+# $(call link_plugin,objects,archives of rooms,libraries) makes $@.
+PLUGIN_FLAGS := $(CLOSED_FLAGS) -Wl,--version-script,lib/backend/plugin.map
+link_plugin   = $(CXX) $(1) -Wl,--start-group $(2) -Wl,--end-group $(PLUGIN_FLAGS) $(LDFLAGS) -o $@ $(3) $(LDLIBS)
+
 # One object with the members it needs of other libraries inside, and every name but rz_* local to it.
 $(BUILD)/librz.a: $(LIB_OBJECTS)
 	@echo "  ar  $@"; $(CXX) -r -nostdlib -Wl,--force-group-allocation -o $(BUILD)/rz.o $(LIB_OBJECTS) $(DEPS)
 	@objcopy --wildcard --keep-global-symbol='rz_*' $(BUILD)/rz.o; rm -f $@; ar rcs $@ $(BUILD)/rz.o; rm $(BUILD)/rz.o
+
+# ---- CUDA -----------------------------------------------------------------------------------------------------------
+# Kernels are compiled twice: by nvcc for devices, where it is here, and by the C++ compiler for the emulator, on which
+# the tests run. The matmul over tiles is compiled once for each format.
+CUDA_FORMATS  := F16 Q4 Q8 A8 Q4_K Q5_K Q6_K
+CUDA_KERNELS  := $(filter-out %/matmul_tiles.cu,$(sort $(wildcard cuda/kernels/*.cu)))
+CUDA_HOST     := $(call objects,$(filter-out cuda/plugin.cc,$(sort $(wildcard cuda/*.cc))))
+kernel_objects_in = $(patsubst cuda/kernels/%.cu,$(1)/%.o,$(CUDA_KERNELS)) $(CUDA_FORMATS:%=$(1)/matmul_tiles.%.o)
+
+EMULATED      := $(BUILD)/cuda/emulated
+EMULATE        = $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -x c++
+$(EMULATED)/%.o: cuda/kernels/%.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< (emulated)"; $(EMULATE) -c $< -o $@
+$(CUDA_FORMATS:%=$(EMULATED)/matmul_tiles.%.o): $(EMULATED)/matmul_tiles.%.o: cuda/kernels/matmul_tiles.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< ($*, emulated)"; $(EMULATE) -DRZ_DECODER=Decode$* -c $< -o $@
+$(BUILD)/cuda/%.o: cuda/%.cc | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -I. $(CXXFLAGS) -c $< -o $@
+$(BUILD)/rooms/cuda.a: $(CUDA_HOST) $(call objects,$(sort $(wildcard cuda/emulator/*.cc))) $(call kernel_objects_in,$(EMULATED))
+	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
+
+# The plugin, where nvcc is. No contraction here either; a kernel that spills registers fails.
+NVCC         ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_TARGETS := 80 90a 100 120
+CUDA_PTX     := 80
+NVCCFLAGS    := -std=c++20 -O3 -fmad=false -Ilib -I. -Iinclude -DRZ_VERSION='"$(VERSION)"' -Xcompiler -fPIC,-fvisibility=hidden \
+  -Xptxas -warn-spills -Werror all-warnings --compress-mode=size -MMD \
+  $(foreach t,$(CUDA_TARGETS),-gencode arch=compute_$(t),code=sm_$(t)) \
+  -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+FOR_DEVICE   := $(BUILD)/cuda/device
+$(FOR_DEVICE)/%.o: cuda/kernels/%.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(FOR_DEVICE)/runtime.o: cuda/runtime.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(CUDA_FORMATS:%=$(FOR_DEVICE)/matmul_tiles.%.o): $(FOR_DEVICE)/matmul_tiles.%.o: cuda/kernels/matmul_tiles.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $< ($*)"; $(NVCC) $(NVCCFLAGS) -DRZ_DECODER=Decode$* -c $< -o $@
+DEVICE_OBJECTS := $(BUILD)/cuda/plugin.o $(CUDA_HOST) $(call kernel_objects_in,$(FOR_DEVICE)) $(FOR_DEVICE)/runtime.o
+PLUGIN_ROOMS   := $(foreach r,$(call reverse,$(call rooms_upto,backend)),$(BUILD)/rooms/$(r).a)
+CUDART          = $(dir $(NVCC))../lib64/libcudart_static.a
+$(BUILD)/librz_cuda.so: $(DEVICE_OBJECTS) $(PLUGIN_ROOMS) lib/backend/plugin.map
+	@echo "  ld  $@"; $(call link_plugin,$(DEVICE_OBJECTS),$(PLUGIN_ROOMS) $(CUDART),-lrt)
 
 # ---- examples: C programs that know rz.h alone --------------------------------------------------------------------
 C_FLAGS  = $(CFLAGS) -Iinclude -MMD -MP
@@ -115,23 +165,31 @@ run: $(BUILD)/rz  ## a story from the model in examples/models; ARGS="-p 'One da
 	@$(BUILD)/rz run $(if $(ARGS),$(ARGS),-p "Once upon a time" -n 0 --min-p 0.05)
 
 # ---- tests: one program a room, linked only with the floors it may know ---------------------------------------
-rooms_upto = $(if $(filter $(1),$(ROOMS)),$(shell echo $(ROOMS) | sed 's/\b$(1)\b.*/$(1)/'),$(ROOMS))
-reverse    = $(if $(1),$(call reverse,$(wordlist 2,$(words $(1)),$(1))) $(firstword $(1)))
 TEST_ROOMS := $(patsubst test/%/,%,$(sort $(dir $(wildcard test/*/*_test.cc))))
 # The rooms whose tests start threads; the others have nothing for ThreadSanitizer to see.
 THREAD_ROOMS := base cpu engine api
 
 $(BUILD)/test/%.o: test/%.cc | $(SETUP_DONE)
-	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -Itest $(CXXFLAGS) -c $< -o $@
+	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) -Itest -I. $(CXXFLAGS) -c $< -o $@
 # An archive: a test takes what it uses, so support code may know any floor.
 $(BUILD)/rooms/test-support.a: $(call objects,$(sort $(wildcard test/support/*.cc)))
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
+# Plugins to test their boundary with: a device that is the CPU inside, and some that librz must refuse.
+TEST_PLUGINS := $(patsubst test/plugin/%.cc,$(BUILD)/plugins/%.so,$(sort $(wildcard test/plugin/*.cc)))
+TEST_PLUGIN_ROOMS := $(foreach r,$(call reverse,$(call rooms_upto,cpu)),$(BUILD)/rooms/$(r).a)
+$(BUILD)/plugins/%.so: $(BUILD)/test/plugin/%.o $(TEST_PLUGIN_ROOMS) lib/backend/plugin.map
+	@mkdir -p $(@D); echo "  ld  $@"; $(call link_plugin,$<,$(TEST_PLUGIN_ROOMS))
+$(BUILD)/plugins/cuda_emulated.so: $(BUILD)/cuda/plugin.o $(BUILD)/rooms/cuda.a $(TEST_PLUGIN_ROOMS) lib/backend/plugin.map
+	@mkdir -p $(@D); echo "  ld  $@"; $(call link_plugin,$<,$(BUILD)/rooms/cuda.a $(TEST_PLUGIN_ROOMS))
+$(BUILD)/test-api $(BUILD)/test-backend: $(TEST_PLUGINS) $(BUILD)/plugins/cuda_emulated.so
+
 # The CPU room times its kernels beside their tests, and chooses in a main of its own.
 test_libraries = $(if $(filter cpu,$(1)),-lbenchmark -lgtest,-lgtest -lgtest_main)
+test_archives = $(BUILD)/rooms/test-support.a $(patsubst %,$(BUILD)/rooms/%.a,$(filter cuda,$(1)) $(call reverse,$(call rooms_upto,$(1))))
 define test_rule
-$(BUILD)/test-$(1): $(call objects,$(sort $(wildcard test/$(1)/*.cc))) $(BUILD)/rooms/test-support.a $(foreach r,$(call rooms_upto,$(1)),$(BUILD)/rooms/$(r).a)
-	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(BUILD)/rooms/test-support.a $(foreach r,$(call reverse,$(call rooms_upto,$(1))),$(BUILD)/rooms/$(r).a) -Wl,--end-group $$(LDLIBS) $(call test_libraries,$(1))
+$(BUILD)/test-$(1): $(call objects,$(sort $(wildcard test/$(1)/*.cc))) $(call test_archives,$(1))
+	@echo "  ld  $$@"; $(CXX) $(LDFLAGS) -o $$@ $(call objects,$(sort $(wildcard test/$(1)/*.cc))) -Wl,--start-group $(call test_archives,$(1)) -Wl,--end-group $$(LDLIBS) $(call test_libraries,$(1))
 test-$(1): $(BUILD)/test-$(1)
 	$(BUILD)/test-$(1) --gtest_brief=1
 endef
@@ -150,11 +208,11 @@ $(BUILD)/c/%: $(BUILD)/test/c/%.o $(BUILD)/librz.so
 
 test: test-programs  ## everything: rooms, C programs, installing; ends with "N passed, N failed, N skipped"
 	@test/run.sh $(BUILD) $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
-test-c: all $(BUILD)/rz-synth $(C_TESTS) $(STATIC_TESTS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
+test-c: all $(BUILD)/rz-synth $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
 	@test/run.sh $(BUILD) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
 test-rooms: $(TEST_ROOMS:%=$(BUILD)/test-%)
 	@$(RUN_UNDER) test/run.sh $(BUILD) $^
-test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS)
+test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)
 
 # Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all

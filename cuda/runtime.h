@@ -101,6 +101,7 @@ class Queue {
   };
   std::unique_ptr<Mark> make_mark();
   void reach(Mark &mark);
+  void wait_for(Mark &mark);
   double microseconds(Mark &from, Mark &to);
 
   struct State;

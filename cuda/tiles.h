@@ -38,33 +38,40 @@ enum class Format : uint8_t {
 constexpr float kScaleUp = 64;
 
 // A lane's words of a step, and where its halves and codes lie in them: part s, pair i, element e.
-struct TileF16 {            // 16 x 64
+struct TileF16 {  // 16 x 64
+  static constexpr int kSteps = 1;
   Words4 halves[4][kWarp];  // part s: word i is pair i
 };
-struct TileQ4 {         // 16 x 64
+struct TileQ4 {  // 16 x 64
+  static constexpr int kSteps = 1;
   Words4 codes[kWarp];  // word s, bits 4 i + 16 e: q + 8
   Half2 d[8][2];        // (g, t / 2): of rows g and g + 8
 };
-struct TileQ8 {            // 16 x 64
+struct TileQ8 {  // 16 x 64
+  static constexpr int kSteps = 1;
   Words4 codes[2][kWarp];  // words 2 s and 2 s + 1, byte 2 (i % 2) + e of word 2 s + i / 2: q + 128
   Half2 d[8][2];
 };
-struct TileA8 {            // 16 x 64
+struct TileA8 {  // 16 x 64
+  static constexpr int kSteps = 1;
   Words4 codes[2][kWarp];  // as TileQ8, q >= 0
   Half2 d[kWarp], m[kWarp];
 };
-struct TileQ4_K {            // 16 x 256
+struct TileQ4_K {  // 16 x 256
+  static constexpr int kSteps = 4;
   Words4 codes[4][kWarp];    // step, as TileQ4, q as it is
   uint32_t scales[4][8][2];  // step, (g, t / 2): bytes scale and min of row g, then of row g + 8
   Half2 d[8][2];             // g: (d, dmin) of row g, then of row g + 8
 };
-struct TileQ5_K {           // 16 x 256
+struct TileQ5_K {  // 16 x 256
+  static constexpr int kSteps = 4;
   Words4 codes[4][kWarp];   // low four bits, as TileQ4_K
   uint32_t high[4][kWarp];  // step, bits 4 s + i + 16 e: the fifth
   uint32_t scales[4][8][2];
   Half2 d[8][2];
 };
-struct TileQ6_K {             // 16 x 256
+struct TileQ6_K {  // 16 x 256
+  static constexpr int kSteps = 4;
   Words4 codes[4][kWarp];     // low four bits of q + 32
   Words2 high[4][kWarp];      // step, word s / 2, bits 2 (4 (s % 2) + i) + 16 e
   uint16_t scales[4][kWarp];  // step, bytes: of rows g and g + 8, signed
@@ -83,13 +90,13 @@ struct FormatFacts {
 };
 constexpr FormatFacts kFormats[] = {
     {"F32", 0, 0, 1},
-    {"F16", 1, sizeof(TileF16), 1},
-    {"Q4", 1, sizeof(TileQ4), 1 / kScaleUp},
-    {"Q8", 1, sizeof(TileQ8), 1 / kScaleUp},
-    {"A8", 1, sizeof(TileA8), 1 / kScaleUp},
-    {"Q4_K", 4, sizeof(TileQ4_K), 1 / kScaleUp},
-    {"Q5_K", 4, sizeof(TileQ5_K), 1 / kScaleUp},
-    {"Q6_K", 4, sizeof(TileQ6_K), 1 / kScaleUp},
+    {"F16", TileF16::kSteps, sizeof(TileF16), 1},
+    {"Q4", TileQ4::kSteps, sizeof(TileQ4), 1 / kScaleUp},
+    {"Q8", TileQ8::kSteps, sizeof(TileQ8), 1 / kScaleUp},
+    {"A8", TileA8::kSteps, sizeof(TileA8), 1 / kScaleUp},
+    {"Q4_K", TileQ4_K::kSteps, sizeof(TileQ4_K), 1 / kScaleUp},
+    {"Q5_K", TileQ5_K::kSteps, sizeof(TileQ5_K), 1 / kScaleUp},
+    {"Q6_K", TileQ6_K::kSteps, sizeof(TileQ6_K), 1 / kScaleUp},
 };
 static_assert(sizeof kFormats / sizeof *kFormats == static_cast<size_t>(Format::Count));
 
@@ -103,5 +110,28 @@ struct Tiles {
   Format format = Format::F32;
   float unscale = 1;
 };
+
+RZ_ANYWHERE constexpr int steps_of(int cols) { return (cols + kStepCols - 1) / kStepCols; }
+
+// A matrix of `rows` by `cols`, still without data.
+inline Tiles make_tiles(Format format, int32_t rows, int32_t cols) {
+  const FormatFacts &facts = kFormats[static_cast<int>(format)];
+  Tiles tiles;
+  tiles.rows = rows;
+  tiles.cols = cols;
+  tiles.row_tiles = (rows + kTileRows - 1) / kTileRows;
+  tiles.col_tiles = facts.steps == 0 ? 0 : (steps_of(cols) + facts.steps - 1) / facts.steps;
+  tiles.format = format;
+  tiles.unscale = facts.unscale;
+  return tiles;
+}
+
+// Of one expert.
+inline uint64_t bytes_of(const Tiles &t) {
+  if (t.format == Format::F32)
+    return static_cast<uint64_t>(t.rows) * static_cast<uint64_t>(t.cols) * sizeof(float);
+  return static_cast<uint64_t>(t.row_tiles) * static_cast<uint64_t>(t.col_tiles) *
+         static_cast<uint64_t>(kFormats[static_cast<int>(t.format)].tile_bytes);
+}
 
 }  // namespace rz::cuda

@@ -226,6 +226,8 @@ void Queue::reach(Mark &mark) {
   state_->then([&mark] { static_cast<EmulatedMark &>(mark).at = std::chrono::steady_clock::now(); });
 }
 
+void Queue::wait_for(Mark &) { wait(); }
+
 double Queue::microseconds(Mark &from, Mark &to) {
   wait();
   using namespace std::chrono;

@@ -21,8 +21,6 @@ struct RowPair {
 RZ_DEVICE RowPair spread(Half2 rows) {  // (row g, row g + 8)
   return {{byte_perm(rows, 0, 0x1010), byte_perm(rows, 0, 0x3232)}};
 }
-RZ_DEVICE Words4 zero_words() { return {0, 0, 0, 0}; }
-
 // Word `part` of four.
 RZ_DEVICE uint32_t word_of(const Words4 &w, int part) {
   return part == 0 ? w.x : part == 1 ? w.y : part == 2 ? w.z : w.w;
@@ -30,7 +28,6 @@ RZ_DEVICE uint32_t word_of(const Words4 &w, int part) {
 
 struct DecodeF16 {
   using Tile = TileF16;
-  static constexpr int kSteps = 1;  // of a tile
   Words4 halves[4];
   RZ_DEVICE void load(const Tile &tile, int, int lane) {
     RZ_UNROLL
@@ -49,7 +46,6 @@ struct DecodeF16 {
 
 struct DecodeQ4 {
   using Tile = TileQ4;
-  static constexpr int kSteps = 1;
   Words4 codes;
   Half2 d;
   RZ_DEVICE void load(const Tile &tile, int, int lane) {
@@ -83,7 +79,6 @@ RZ_DEVICE void bytes_of(const Words4 (&codes)[2], int part, Half2 (&pairs)[4]) {
 
 struct DecodeQ8 {
   using Tile = TileQ8;
-  static constexpr int kSteps = 1;
   Words4 codes[2];
   Half2 d;
   RZ_DEVICE void load(const Tile &tile, int, int lane) {
@@ -105,7 +100,6 @@ struct DecodeQ8 {
 
 struct DecodeA8 {
   using Tile = TileA8;
-  static constexpr int kSteps = 1;
   Words4 codes[2];
   Half2 d, m;
   RZ_DEVICE void load(const Tile &tile, int, int lane) {
@@ -144,7 +138,6 @@ RZ_DEVICE ScaleAndMin scales_of(uint32_t bytes, const Words2 &d) {
 
 struct DecodeQ4_K {
   using Tile = TileQ4_K;
-  static constexpr int kSteps = 4;
   Words4 codes;
   uint32_t scales;
   Words2 d;
@@ -174,7 +167,6 @@ RZ_DEVICE uint32_t move_bit(uint32_t word, int from, int to) {
 
 struct DecodeQ5_K {
   using Tile = TileQ5_K;
-  static constexpr int kSteps = 4;
   Words4 codes;
   uint32_t high, scales;
   Words2 d;
@@ -200,7 +192,6 @@ struct DecodeQ5_K {
 
 struct DecodeQ6_K {
   using Tile = TileQ6_K;
-  static constexpr int kSteps = 4;
   Words4 codes;
   Words2 high;
   uint32_t scales;

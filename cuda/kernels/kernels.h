@@ -4,6 +4,7 @@
 
 #include "cuda/runtime.h"
 #include "cuda/tiles.h"
+#include "quant/type.h"
 
 namespace rz::cuda {
 
@@ -56,6 +57,112 @@ constexpr int kFewRows =
 // `experts`: how many may be active at most, 0 = one matrix for all rows. Segments of one launch have gates
 // or none.
 void matmul(Queue &queue, const MatmulArgs &args, int experts = 0);
+
+// ---- rows ---------------------------------------------------------------------------------------------------------------
+enum class NormStyle : uint8_t { Rms, Layer };
+struct NormWeights {
+  NormStyle kind = NormStyle::Rms;
+  float eps = 0;
+  const float *weight = nullptr, *bias = nullptr;  // (cols); weight null = no norm, bias null = none
+};
+
+// y[i] = norm(x[rows[i]])
+struct NormArgs {
+  NormWeights norm;
+  const float *x = nullptr;       // (rows, cols)
+  const int32_t *rows = nullptr;  // (n), null = 0 .. n - 1
+  int32_t cols = 0;
+  Half *y = nullptr;  // (n, y_stride), zero past cols; null = not wanted
+  int32_t y_stride = 0;
+  float *y_float = nullptr;  // (n, cols), null = not wanted
+};
+void norm(Queue &queue, const NormArgs &args, int n);
+
+// x += norm(term), or x += norm(sum over slots of weight term)
+struct AddTermArgs {
+  const float *term = nullptr;     // (n, used, cols)
+  const float *weights = nullptr;  // (n, 2, used): the second half of a route; null = 1
+  int32_t used = 1, cols = 0;
+  NormWeights norm;    // without a weight: none
+  float *x = nullptr;  // (n, cols)
+};
+void add_term(Queue &queue, const AddTermArgs &args, int n);
+
+// out[i] = scale table[index[i]], added to what is there where `add` says so; negative indices are passed
+// over
+struct EmbedArgs {
+  Tiles table;
+  const int32_t *index = nullptr;  // (n)
+  float scale = 1;
+  bool add = false;
+  float *out = nullptr;  // (n, table.cols)
+};
+void embed(Queue &queue, const EmbedArgs &args, int n);
+void embed_floats(Queue &queue, const EmbedArgs &args, int n);  // of a table of floats: embed() calls it
+
+// y = kHiddenScale act(gate) up, for a gate and up that were computed apart
+struct ActivateArgs {
+  const float *gate = nullptr, *up = nullptr;  // (n, cols)
+  int32_t cols = 0;
+  Act act = Act::Silu;
+  Half *y = nullptr;  // (n, y_stride)
+  int32_t y_stride = 0;
+};
+void activate_rows(Queue &queue, const ActivateArgs &args, int n);
+
+// ---- experts ------------------------------------------------------------------------------------------------------------
+constexpr int kMostExperts = 1024;
+
+struct RouteArgs {
+  const float *x = nullptr;  // (rows, cols)
+  const float *w = nullptr;  // (experts, cols)
+  int32_t cols = 0, experts = 0, used = 0;
+  bool normalize = false;
+  float scale = 1;
+  float *route = nullptr;  // (rows, 2, used): ids in order of choice, then weights
+};
+void route(Queue &queue, const RouteArgs &args, int rows);
+
+// Slots (row * used + choice) by expert, as MatmulArgs wants them.
+struct GroupArgs {
+  const float *route = nullptr;
+  int32_t slots_total = 0, used = 0, experts = 0;
+  int32_t *slots = nullptr;         // (slots_total)
+  int32_t *expert_first = nullptr;  // (experts + 1)
+  int32_t *active = nullptr;        // (experts), behind those with slots -1
+};
+void group(Queue &queue, const GroupArgs &args);
+
+// ---- ceilings -----------------------------------------------------------------------------------------------------------
+struct ReadCeilingArgs {
+  const Words4 *data = nullptr;
+  int64_t words = 0;
+  uint32_t *out = nullptr;  // written if what was read adds up to `never`
+  uint32_t never = 0xdeadbeef;
+};
+void read_ceiling(Queue &queue, const ReadCeilingArgs &args, int blocks);
+
+constexpr int kMultiplyChains = 8;  // independent sums of a warp: enough to hide how long one takes
+struct MultiplyCeilingArgs {
+  int32_t steps = 0;
+  uint32_t *out = nullptr;
+};
+// Returns the operations that this takes.
+uint64_t multiply_ceiling(Queue &queue, const MultiplyCeilingArgs &args, int blocks);
+
+// ---- blocks of a file to tiles --------------------------------------------------------------------------------------
+// The device's format for a type of file: F32 stays as it is; Count where there is none.
+Format format_of(Type type);
+
+struct PackArgs {
+  Type from = Type::F32;
+  const std::byte *in = nullptr;  // (rows, to.cols) in blocks
+  int32_t rows = 0;
+  Tiles to;                  // whose rows these are
+  std::byte *out = nullptr;  // the first of row_tiles row tiles, each to.col_tiles tiles
+  int32_t row_tiles = 0;
+};
+void pack(Queue &queue, const PackArgs &args);
 
 // ---- the rows of a batch, and the pages of their sequences -------------------------------------------------------------
 constexpr int kPageTokens = 32;

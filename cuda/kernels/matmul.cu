@@ -46,10 +46,21 @@ void matmul_floats(Queue &queue, const MatmulArgs &a, int experts) {
   launch(queue, matmul_floats_kernel, "matmul floats", grid, kMatmulThreads, 0, a);
 }
 
-using Function = void (*)(Queue &, const MatmulArgs &, int experts);
-constexpr Function kByFormat[] = {
-    matmul_floats,          matmul_tiles<DecodeF16>,  matmul_tiles<DecodeQ4>,   matmul_tiles<DecodeQ8>,
-    matmul_tiles<DecodeA8>, matmul_tiles<DecodeQ4_K>, matmul_tiles<DecodeQ5_K>, matmul_tiles<DecodeQ6_K>,
+struct Functions {
+  void (*matmul)(Queue &, const MatmulArgs &, int experts);
+  void (*embed)(Queue &, const EmbedArgs &, int n);
+};
+template <class Decoder>
+constexpr Functions kFor = {matmul_tiles<Decoder>, embed_tiles<Decoder>};
+constexpr Functions kByFormat[] = {
+    {matmul_floats, embed_floats},
+    kFor<DecodeF16>,
+    kFor<DecodeQ4>,
+    kFor<DecodeQ8>,
+    kFor<DecodeA8>,
+    kFor<DecodeQ4_K>,
+    kFor<DecodeQ5_K>,
+    kFor<DecodeQ6_K>,
 };
 static_assert(sizeof kByFormat / sizeof *kByFormat == static_cast<size_t>(Format::Count));
 
@@ -64,8 +75,12 @@ void matmul(Queue &queue, const MatmulArgs &args, int experts) {
       if (static_cast<int>(args.segments[s].w.format) == format)
         some.segments[some.n_segments++] = args.segments[s];
     }
-    if (some.n_segments > 0) kByFormat[format](queue, some, experts);
+    if (some.n_segments > 0) kByFormat[format].matmul(queue, some, experts);
   }
+}
+
+void embed(Queue &queue, const EmbedArgs &args, int n) {
+  kByFormat[static_cast<int>(args.table.format)].embed(queue, args, n);
 }
 
 }  // namespace rz::cuda

@@ -73,8 +73,8 @@ struct Stream {
     RZ_UNROLL
     for (int m = 0; m < MT; ++m) {
       if (m < rows_here) {
-        ring[slot][m].load(tiles[static_cast<size_t>(m) * row_stride + step / Decoder::kSteps],
-                           step % Decoder::kSteps, lane());
+        ring[slot][m].load(tiles[static_cast<size_t>(m) * row_stride + step / Decoder::Tile::kSteps],
+                           step % Decoder::Tile::kSteps, lane());
       }
     }
   }
@@ -92,10 +92,9 @@ struct Stream {
 
   template <int NT>
   RZ_DEVICE void one(int slot, int step, const Half *const (&x)[NT], float (&acc)[MT][NT][4]) {
-    Words4 b[NT][2];
+    Words4 b[NT][2] = {};
     RZ_UNROLL
     for (int n = 0; n < NT; ++n) {
-      b[n][0] = b[n][1] = zero_words();
       if (x[n]) {
         const auto *from = reinterpret_cast<const Words4 *>(x[n] + step * kStepCols);
         b[n][0] = ld(from);
@@ -156,22 +155,10 @@ inline int blocks_of(const MatmulArgs &a, int group) {
   return blocks;
 }
 
-// Segments of one format. Explicit specializations, one in each object of matmul_tiles.cu.
+// What matmul_tiles.cu has for a format. Instantiated there, in one object a format.
 template <class Decoder>
 void matmul_tiles(Queue &queue, const MatmulArgs &args, int experts);
-template <>
-void matmul_tiles<DecodeF16>(Queue &, const MatmulArgs &, int);
-template <>
-void matmul_tiles<DecodeQ4>(Queue &, const MatmulArgs &, int);
-template <>
-void matmul_tiles<DecodeQ8>(Queue &, const MatmulArgs &, int);
-template <>
-void matmul_tiles<DecodeA8>(Queue &, const MatmulArgs &, int);
-template <>
-void matmul_tiles<DecodeQ4_K>(Queue &, const MatmulArgs &, int);
-template <>
-void matmul_tiles<DecodeQ5_K>(Queue &, const MatmulArgs &, int);
-template <>
-void matmul_tiles<DecodeQ6_K>(Queue &, const MatmulArgs &, int);
+template <class Decoder>
+void embed_tiles(Queue &queue, const EmbedArgs &args, int n);
 
 }  // namespace rz::cuda

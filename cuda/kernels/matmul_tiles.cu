@@ -26,8 +26,6 @@ RZ_DEVICE void find_rows(const MatmulArgs &a, int first, int left, const Half *(
   }
 }
 
-RZ_DEVICE int steps_of(const Tiles &w) { return (w.cols + kStepCols - 1) / kStepCols; }
-
 template <int MT, int NT>
 RZ_DEVICE void clear(float (&acc)[MT][NT][4]) {
   RZ_UNROLL
@@ -42,7 +40,7 @@ template <int kAhead, int MT, int NT>
 RZ_DEVICE void add_strand(const MatmulArgs &a, const Tiles &w, const Piece &piece, int strand, int first,
                           int left, float (&acc)[MT][NT][4]) {
   Stream<RZ_DECODER, MT, kAhead> stream;
-  stream.begin(w, piece.expert, piece.row_tile, strand_of(steps_of(w), strand));
+  stream.begin(w, piece.expert, piece.row_tile, strand_of(steps_of(w.cols), strand));
   pdl_wait();
   const Half *x[NT];
   find_rows(a, first, left, x);
@@ -188,6 +186,35 @@ matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
   }
 }
 
+// ---- embed ----------------------------------------------------------------------------------------------------------
+// Four lanes decode a step of one row of the table, so a warp eight steps.
+RZ_KERNEL(kMatmulThreads, 2)
+embed_kernel(RZ_ARGS(EmbedArgs) a) {
+  pdl_wait();
+  const int which = a.index[block_y()], steps = steps_of(a.table.cols);
+  const int step = block_x() * (kMatmulThreads / 4) + thread() / 4, t = thread() % 4;
+  if (which < 0 || step >= steps) return;
+  const int in_tile = which % kTileRows;
+  const auto *tile = reinterpret_cast<const RZ_DECODER::Tile *>(a.table.data) +
+                     static_cast<size_t>(which / kTileRows) * a.table.col_tiles +
+                     step / RZ_DECODER::Tile::kSteps;
+  RZ_DECODER decoder;
+  decoder.load(*tile, step % RZ_DECODER::Tile::kSteps, in_tile % 8 * 4 + t);
+  Fragment fragments[4];
+  decoder.step(fragments);
+  const float scale = a.table.unscale * a.scale;
+  const int first = step * kStepCols + t * 16;
+  float *out = a.out + static_cast<size_t>(block_y()) * a.table.cols + first;
+  RZ_UNROLL
+  for (int k = 0; k < 16; ++k) {  // part k / 4, pair of columns k % 4 / 2
+    const uint32_t low = fragments[k / 4][k % 4 / 2 * 2], high = fragments[k / 4][k % 4 / 2 * 2 + 1];
+    const uint32_t pair = in_tile < 8 ? low : high;
+    if (first + k >= a.table.cols) return;
+    const float v = to_float(static_cast<Half>(pair >> 16 * (k % 2))) * scale;
+    out[k] = a.add ? out[k] + v : v;
+  }
+}
+
 template <bool kGated, int MT, int NT, int kAhead>
 void few(Queue &queue, const MatmulArgs &a, int experts) {
   const Grid grid{static_cast<uint32_t>(blocks_of(a, kGated ? MT / 2 : MT)),
@@ -205,8 +232,8 @@ void many(Queue &queue, const MatmulArgs &a, int experts) {
 
 }  // namespace
 
-template <>
-void matmul_tiles<RZ_DECODER>(Queue &queue, const MatmulArgs &a, int experts) {
+template <class Decoder>
+void matmul_tiles(Queue &queue, const MatmulArgs &a, int experts) {
   const int rows = experts > 0 ? (a.rows + experts - 1) / experts : a.rows;  // that a block will see, about
   const bool gated = a.segments[0].gate.rows > 0;
   if (rows > kFewRows) {
@@ -214,10 +241,21 @@ void matmul_tiles<RZ_DECODER>(Queue &queue, const MatmulArgs &a, int experts) {
   } else if (rows > 16) {
     gated ? few<true, 4, 4, 1>(queue, a, experts) : few<false, 4, 4, 1>(queue, a, experts);
   } else if (rows > 8) {
-    gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 4>(queue, a, experts);
+    gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 2>(queue, a, experts);
   } else {
     gated ? few<true, 2, 1, 2>(queue, a, experts) : few<false, 1, 1, 4>(queue, a, experts);
   }
 }
+
+template <class Decoder>
+void embed_tiles(Queue &queue, const EmbedArgs &args, int n) {
+  constexpr int kSteps = kMatmulThreads / 4;  // of a block
+  const Grid grid{static_cast<uint32_t>((steps_of(args.table.cols) + kSteps - 1) / kSteps),
+                  static_cast<uint32_t>(n)};
+  launch(queue, embed_kernel, "embed", grid, kMatmulThreads, 0, args);
+}
+
+template void matmul_tiles<RZ_DECODER>(Queue &, const MatmulArgs &, int);
+template void embed_tiles<RZ_DECODER>(Queue &, const EmbedArgs &, int);
 
 }  // namespace rz::cuda

@@ -1,7 +1,6 @@
 // rz.h: what a device can do at most.
 #include "api/model_options.h"
 #include "api/versioned.h"
-#include "cpu/device.h"
 #include "engine/float_mode.h"
 
 using namespace rz::api;
@@ -9,10 +8,12 @@ using namespace rz::api;
 rz_status rz_device_ceilings(const char *device, int32_t threads, rz_ceilings *out, rz_error *err) {
   return guard(err, [&] {
     check_out(out, "out");
-    const std::string kernels = cpu_kernels(device);
+    const DeviceChoice choice = read_device(device, nullptr);
     const int32_t count = thread_count(threads);
     const rz::FloatMode mode;
-    const rz::Ceilings measured = rz::open_cpu_device(kernels, count)->ceilings();
+    rz::Ceilings measured;
+    ChosenDevice chosen(choice, count, rz::Logger{});
+    chosen.use([&](rz::Device &d) { measured = d.ceilings(); });
     rz_ceilings ceilings{};
     ceilings.threads = measured.threads;
     ceilings.read_bytes_per_s = measured.read_bytes_per_s;

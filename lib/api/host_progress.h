@@ -1,6 +1,8 @@
 // The host's progress callback, called in the host's own floating-point mode.
 #pragma once
 
+#include <algorithm>
+
 #include "base/log.h"
 #include "engine/float_mode.h"
 #include "rz.h"
@@ -23,6 +25,26 @@ class HostProgress {
   rz_progress_fn report_;
   void *user_;
   const FloatMode &mode_;
+};
+
+// The part of a longer work from `first` to `last`, and never less than was reported before, whatever a
+// device reports.
+class ProgressPart {
+ public:
+  ProgressPart(const Progress &whole, float first, float last)
+      : whole_(whole), first_(first), last_(last), reached_(first) {}
+  Progress progress() { return {whole_.report ? call : nullptr, this}; }
+
+ private:
+  static int32_t call(void *self, float fraction) {
+    auto *part = static_cast<ProgressPart *>(self);
+    const float at = part->first_ + fraction * (part->last_ - part->first_);
+    part->reached_ = std::min(part->last_, std::max(part->reached_, at));
+    return part->whole_.report(part->whole_.user, part->reached_);
+  }
+
+  Progress whole_;
+  float first_, last_, reached_;
 };
 
 }  // namespace rz::api

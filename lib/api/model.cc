@@ -5,7 +5,6 @@
 #include "api/source.h"
 #include "api/versioned.h"
 #include "base/heap.h"
-#include "cpu/device.h"
 #include "engine/model_identity.h"
 
 namespace rz::api {
@@ -26,18 +25,18 @@ EngineOptions engine_options(const Model &model, const ModelOptions &options, in
   return engine;
 }
 
-std::unique_ptr<Device> open_device(const ModelOptions &options) {
-  return open_cpu_device(options.kernels, options.executor.threads);
-}
-
-void compile(rz_model &handle, const ModelOptions &options) {
+void compile(rz_model &handle, const ModelOptions &options, ChosenDevice &chosen, const Progress &progress) {
   const Model &model = *handle.model;
-  handle.device = open_device(options);
-  const ModelSizes sizes = model_sizes(model, *handle.device, options);
-  ExecutorOptions executor = options.executor;
-  executor.pages = sizes.pages;
-  handle.engine = std::make_unique<Engine>(handle.device->compile(model.plan, executor),
-                                           engine_options(model, options, sizes.pages));
+  chosen.use([&](Device &device) {
+    const ModelSizes sizes = model_sizes(model, device, options);
+    check_memory_limit(sizes, options);
+    ExecutorOptions executor = options.executor;
+    executor.pages = sizes.pages;
+    executor.progress = progress;
+    handle.engine = std::make_unique<Engine>(device.compile(model.plan, executor),
+                                             engine_options(model, options, sizes.pages));
+  });
+  handle.device = chosen.take();
 }
 
 std::unique_ptr<Model> load_headers(const std::shared_ptr<const Source> &source,
@@ -48,20 +47,37 @@ std::unique_ptr<Model> load_headers(const std::shared_ptr<const Source> &source,
   return load_model(source, load);
 }
 
-rz_model *load(const std::shared_ptr<const Source> &source, const ModelOptions &options,
-               const Progress &progress) {
-  if (options.memory_limit_bytes > 0) {
-    check_memory_limit(model_sizes(*load_headers(source, options), *open_device(options), options), options);
-  }
-  auto handle = std::make_unique<rz_model>();
-  handle->logger = options.logger;
+void read_model(rz_model &handle, const std::shared_ptr<const Source> &source, const ModelOptions &options,
+                const Progress &progress) {
+  handle.logger = options.logger;
   LoadOptions load = options.load;
   load.progress = progress;
-  handle->model = load_model(source, load);
-  for (const MetadataEntry &entry : handle->model->file->metadata.entries()) {
-    handle->metadata.push_back({std::string(entry.key), entry.value.text()});
+  handle.model = load_model(source, load);
+  for (const MetadataEntry &entry : handle.model->file->metadata.entries()) {
+    handle.metadata.push_back({std::string(entry.key), entry.value.text()});
   }
-  if (!load.vocab_only) compile(*handle, options);
+}
+
+// How much of a load's time passes before a device with memory of its own copies the weights: mapped ones are
+// read by that copying, the others are read twice.
+float reading_share(const ChosenDevice &device, const Source &source) {
+  if (!device.is_plugin()) return 1;
+  return source.data() ? 0 : 0.5f;
+}
+
+rz_model *load(const std::shared_ptr<const Source> &source, const ModelOptions &options,
+               const Progress &progress) {
+  auto handle = std::make_unique<rz_model>();
+  ChosenDevice device(options.device, options.executor.threads, options.logger);
+  if (options.memory_limit_bytes > 0) {  // before anything is read
+    const std::unique_ptr<Model> headers = load_headers(source, options);
+    device.use([&](Device &d) { check_memory_limit(model_sizes(*headers, d, options), options); });
+  }
+  const float share = reading_share(device, *source);
+  ProgressPart reading(progress, 0, share), copying(progress, share, 1);
+  read_model(*handle, source, options, reading.progress());
+  if (!options.load.vocab_only) compile(*handle, options, device, copying.progress());
+  if (share < 1) progress(1);
   return handle.release();
 }
 
@@ -115,11 +131,14 @@ rz_status rz_model_estimate(const rz_source *source, const rz_model_options *opt
     const ModelOptions read = read_model_options(options);
     const rz::FloatMode mode;
     const std::unique_ptr<rz::Model> model = load_headers(open_source(source, read.map), read);
-    const ModelSizes sizes = model_sizes(*model, *open_device(read), read);
+    ModelSizes sizes;
+    ChosenDevice device(read.device, read.executor.threads, rz::Logger{});
+    device.use([&](rz::Device &d) { sizes = model_sizes(*model, d, read); });
     rz_memory_estimate estimate{};
     estimate.weights_bytes = sizes.weights_bytes;
     estimate.kv_bytes = sizes.kv_bytes;
     estimate.compute_bytes = sizes.compute_bytes;
+    estimate.device_bytes = sizes.device_bytes;
     give(estimate, out);
   });
 }

@@ -41,6 +41,15 @@ Type kv_type(int32_t type) {
   fail(Status::Unsupported, "kv_type: RZ_TYPE_F16 and RZ_TYPE_Q8_0 are supported, found %d", type);
 }
 
+// A device's copy takes the place of mapped pages: they were read once and the system may drop them. Weights
+// that were read into memory, or are locked there, stay beside it.
+uint64_t weights_bytes(const Model &model, const ModelOptions &options, uint64_t copy_bytes) {
+  const uint64_t ours = model.weights_bytes();
+  const auto mapped = [](const auto &source) { return source->data() != nullptr; };
+  const bool drops = !options.load.lock_memory && std::ranges::all_of(model.file->sources, mapped);
+  return drops ? std::max(ours, copy_bytes) : ours + copy_bytes;
+}
+
 int32_t pages_of(int64_t tokens) { return static_cast<int32_t>((tokens + kPageTokens - 1) / kPageTokens); }
 
 int32_t pool_pages(const Model &model, const ModelOptions &options, uint64_t page_bytes) {
@@ -60,16 +69,6 @@ int32_t pool_pages(const Model &model, const ModelOptions &options, uint64_t pag
 
 }  // namespace
 
-std::string cpu_kernels(const char *name) {
-  const std::string_view device = name ? name : "auto";
-  if (device == "auto" || device == "cpu") return {};
-  if (device.starts_with("cpu:")) return std::string(device.substr(4));
-  if (device == "cuda" || device.starts_with("cuda:")) {
-    fail(Status::Unsupported, "device: \"%s\" is not in this build, only \"cpu\"", name);
-  }
-  fail(Status::Argument, "device: expected \"auto\", \"cpu\" or \"cuda\", found \"%s\"", name);
-}
-
 int32_t thread_count(int32_t asked) {
   return worthwhile_threads(in_range("threads", asked, kMostThreads, 0));
 }
@@ -82,12 +81,12 @@ ModelOptions read_model_options(const rz_model_options *given) {
                   RZ_MODEL_MANUAL_STEP | RZ_MODEL_PREFIX_CACHE_OFF,
               "options.flags");
   const auto flag = [&](uint32_t bit) { return (o.flags & bit) != 0; };
-  in_range("gpu_layers", o.gpu_layers, std::numeric_limits<int32_t>::max(), 0);
   ModelOptions options;
-  options.kernels = cpu_kernels(o.device);
+  options.device = read_device(o.device, o.cuda_library);
   options.load.context =
       in_range("context_length", o.context_length, std::numeric_limits<int32_t>::max() / 2, 0);
   options.load.vocab_only = flag(RZ_MODEL_VOCAB_ONLY);
+  if (options.load.vocab_only) options.device = DeviceChoice::any_cpu();  // it will have nothing to do
   options.load.lock_memory = flag(RZ_MODEL_LOCK_MEMORY);
   options.load.check_tensors = flag(RZ_MODEL_CHECK_TENSORS);
   options.max_sequences = in_range("max_sequences", o.max_sequences, kMostSequences, kDefaultSequences);
@@ -96,6 +95,7 @@ ModelOptions read_model_options(const rz_model_options *given) {
   executor.max_rows = in_range("max_batch", o.max_batch, kLargestBatch, kDefaultBatch);
   executor.max_logit_rows = std::min(executor.max_rows, std::max(options.max_sequences, kFewestLogitRows));
   executor.kv_type = kv_type(o.kv_type);
+  executor.gpu_layers = in_range("gpu_layers", o.gpu_layers, std::numeric_limits<int32_t>::max(), 0);
   options.kv_bytes = o.kv_bytes;
   options.memory_limit_bytes = o.memory_limit_bytes;
   options.map = !flag(RZ_MODEL_NO_MMAP);
@@ -125,7 +125,10 @@ ModelSizes model_sizes(const Model &model, const Device &device, const ModelOpti
   sizes.kv_bytes = static_cast<uint64_t>(sizes.pages) * layout.page_bytes;
   ExecutorOptions executor = options.executor;
   executor.pages = sizes.pages;
-  sizes.compute_bytes = device.compute_bytes(model.plan, executor) + Step::bytes(step_limits(model, options));
+  const Footprint footprint = device.footprint(model.plan, executor);
+  sizes.weights_bytes = weights_bytes(model, options, footprint.weights_bytes);
+  sizes.compute_bytes = footprint.compute_bytes + Step::bytes(step_limits(model, options));
+  sizes.device_bytes = footprint.device_bytes;
   return sizes;
 }
 

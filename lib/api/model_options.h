@@ -1,6 +1,7 @@
 // rz_model_options, checked and with defaults put in, and what a model opened with them will take of memory.
 #pragma once
 
+#include "api/device.h"
 #include "backend/backend.h"
 #include "engine/engine.h"
 #include "model/model.h"
@@ -10,8 +11,8 @@ namespace rz::api {
 
 struct ModelOptions {
   LoadOptions load;          // without its progress
-  ExecutorOptions executor;  // without its pages
-  std::string kernels;       // of the CPU; empty = the best it has
+  ExecutorOptions executor;  // without its pages and progress
+  DeviceChoice device;
   int32_t max_sequences = 0;
   uint64_t kv_bytes = 0;            // 0 = by context
   uint64_t memory_limit_bytes = 0;  // 0 = none
@@ -19,8 +20,6 @@ struct ModelOptions {
   Logger logger;
 };
 
-// The CPU kernels that a device's name chooses: empty = the best there are. NULL is "auto".
-std::string cpu_kernels(const char *device);
 int32_t thread_count(int32_t asked);  // those worth starting; 0 = the library's choice
 
 ModelOptions read_model_options(const rz_model_options *options);
@@ -28,6 +27,7 @@ ModelOptions read_model_options(const rz_model_options *options);
 struct ModelSizes {
   int32_t pages = 0;  // of the KV pool
   uint64_t weights_bytes = 0, kv_bytes = 0, compute_bytes = 0;
+  uint64_t device_bytes = 0;  // of these
   uint64_t total() const { return weights_bytes + kv_bytes + compute_bytes; }
 };
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.h"
 #include "model/plan.h"
 
 namespace rz {
@@ -68,6 +69,8 @@ struct ExecutorOptions {
   int32_t max_logit_rows = 512;  // of it that want logits
   int32_t pages = 0;             // KV pages to keep
   Type kv_type = Type::F16;
+  int32_t gpu_layers = 0;  // layers that a GPU computes; 0 = as many as fit
+  Progress progress = {};  // of compile(), for devices that copy weights; not to be kept
 };
 
 class Executor {
@@ -98,13 +101,22 @@ struct Ceilings {
   double float_ops_per_s = 0;
 };
 
+// What compile() would take besides the mapped weights and the KV pages.
+struct Footprint {
+  uint64_t weights_bytes = 0;  // a copy of the weights that the device makes; 0 where it needs none
+  uint64_t compute_bytes = 0;
+  uint64_t device_bytes = 0;  // how much of that copy, the KV pages and compute_bytes lies on a GPU
+};
+
+// Throws Device where it is missing, lost or failing: "auto" then takes the CPU.
 class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string &name() const = 0;  // for rz_model_info.device: "cpu (avx512vnni, 2 threads)"
+  // The plan outlives the executor. A device that copies weights reports how far it is, on this thread.
   virtual std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) = 0;
-  // What compile() would take besides weights and KV, for estimates.
-  virtual uint64_t compute_bytes(const Plan &plan, const ExecutorOptions &options) const = 0;
+  // Weights may have no data: an estimate reads headers only.
+  virtual Footprint footprint(const Plan &plan, const ExecutorOptions &options) const = 0;
   virtual Ceilings ceilings() const = 0;  // measured by this call, for about a second
 };
 

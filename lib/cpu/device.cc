@@ -21,8 +21,8 @@ class CpuDevice final : public Device {
   std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) override {
     return std::make_unique<cpu::CpuExecutor>(plan, kernels_, options);
   }
-  uint64_t compute_bytes(const Plan &plan, const ExecutorOptions &options) const override {
-    return cpu::Workspace(plan, kernels_, options, options.threads, false).bytes();
+  Footprint footprint(const Plan &plan, const ExecutorOptions &options) const override {
+    return {.compute_bytes = cpu::Workspace(plan, kernels_, options, options.threads, false).bytes()};
   }
   Ceilings ceilings() const override { return cpu::measure_ceilings(kernels_, threads_); }
 

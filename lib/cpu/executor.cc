@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "cpu/cost.h"
+#include "backend/cost.h"
 
 namespace rz::cpu {
 

@@ -35,7 +35,7 @@ TEST(Ceilings, AreThoseOfAMachineAndRiseWithTheInstructionSet) {
 }
 
 TEST(Ceilings, DoNotFallToHalfWithMoreThreads) {
-  const rz_ceilings one = ceilings("cpu", 1), all = ceilings(nullptr, 0);
+  const rz_ceilings one = ceilings("cpu", 1), all = ceilings("cpu", 0);
   EXPECT_GE(all.threads, 1);
   EXPECT_GT(all.read_bytes_per_s, 0.5 * one.read_bytes_per_s);
   EXPECT_GT(all.int8_ops_per_s, 0.5 * one.int8_ops_per_s);
@@ -48,7 +48,6 @@ TEST(Ceilings, RefuseDevicesAndThreadsThatCannotBe) {
   EXPECT_EQ(rz_device_ceilings("abacus", 1, &out, &err), RZ_E_ARGUMENT);
   EXPECT_NE(std::string(err.message).find("abacus"), std::string::npos);
   EXPECT_EQ(rz_device_ceilings("cpu:abacus", 1, &out, &err), RZ_E_ARGUMENT);
-  EXPECT_EQ(rz_device_ceilings("cuda", 1, &out, &err), RZ_E_UNSUPPORTED);
   for (const int32_t threads : {-1, 1025, INT32_MIN, INT32_MAX}) {
     EXPECT_EQ(rz_device_ceilings("cpu", threads, &out, &err), RZ_E_ARGUMENT) << threads;
     EXPECT_NE(std::string(err.message).find("threads"), std::string::npos);

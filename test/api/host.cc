@@ -49,6 +49,7 @@ rz_model_options model_options(uint32_t flags) {
   rz_model_options options = RZ_INIT(rz_model_options);
   options.flags = flags;
   options.threads = 2;
+  options.device = "cpu";  // "auto" would be a GPU where there is one
   return options;
 }
 

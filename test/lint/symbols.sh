@@ -23,8 +23,22 @@ visible=$(nm --defined-only --extern-only "$build/librz.a" 2>/dev/null | awk 'NF
 tls=$(readelf -lW "$shared" | awk '$1 == "TLS" { print $6 }')
 if [ -n "$tls" ] && [ $((tls)) -gt 1024 ]; then report "thread-local bytes: expected at most 1024, found" "$((tls))"; fi
 
-needed=$(readelf -dW "$shared" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|libpthread|libdl|ld-linux[^/]*)\.so')
+needed_by() {
+  readelf -dW "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|libpthread|libdl|ld-linux[^/]*)\.so'
+}
+needed=$(needed_by "$shared")
 [ -z "$needed" ] || report "$shared needs other libraries" "$needed"
 readelf -dW "$shared" | grep -q 'NODELETE' || report "$shared can be unloaded" "link with -z nodelete"
 readelf -dW "$shared" | grep -q 'SONAME.*\[librz.so.1\]' || report "$shared has another soname" "expected librz.so.1"
+
+# Device plugins show one symbol, and bring what they need besides the C library.
+for plugin in "$build"/librz_cuda.so "$build"/plugins/*.so; do
+  [ -e "$plugin" ] || continue
+  others=$(nm -D --defined-only "$plugin" | awk '$3 != "rz_device_plugin"')
+  [ -z "$others" ] || report "$plugin exports more than rz_device_plugin" "$others"
+  unique=$(nm -D "$plugin" | awk '$2 == "u"')
+  [ -z "$unique" ] || report "$plugin has symbols unique in the process" "$unique"
+  needed=$(needed_by "$plugin")
+  [ -z "$needed" ] || report "$plugin needs other libraries" "$needed"
+done
 exit $bad

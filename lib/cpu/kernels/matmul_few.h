@@ -97,6 +97,7 @@ void few_plain(const MatmulJob &job, int64_t first_x) {
           b + 1 < blocks ? b + 1 : b;  // an odd last block is read twice, the copy not used
       const std::byte *next = rows[0] + ahead + 16 * static_cast<uint64_t>(b) * sizeof(Block);
       Ints p[N][16];
+#pragma GCC unroll 16  // sums stay in registers, and lines to ask for are constants
       for (int r = 0; r < 16; ++r) {
         ask_part<32 * sizeof(Block), 16>(next, r);
         const Bytes64 c = F::codes(block_at<Block>(rows[r], b), block_at<Block>(rows[r], second));

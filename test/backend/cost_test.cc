@@ -1,5 +1,5 @@
 // What an op costs: the figures that a profile adds up, and that speeds are judged by.
-#include "cpu/cost.h"
+#include "backend/cost.h"
 
 #include <gtest/gtest.h>
 
@@ -30,38 +30,38 @@ AttnOp attention(int32_t window) {
   return op;
 }
 
-cpu::OpCost cost(int32_t window, const std::vector<int32_t> &positions,
+OpCost cost(int32_t window, const std::vector<int32_t> &positions,
                  const std::vector<int32_t> &sequences) {
   Batch batch;
   batch.tokens = positions;  // any numbers
   batch.positions = positions;
   batch.sequences = sequences;
-  return cpu::cost_of(attention(window), batch, one_layer(), 0);
+  return cost_of(attention(window), batch, one_layer(), 0);
 }
 
 constexpr uint64_t kTokenBytes = kKvHeads * (kHeadDim + kValueDim) * 2;
 constexpr uint64_t kPairOps = 2 * kHeads * (kHeadDim + kValueDim);  // a query with a token
 
 TEST(Cost, AttentionReadsAContextOnceForAllRowsOfASequence) {
-  const cpu::OpCost one = cost(0, {99}, {0});
+  const OpCost one = cost(0, {99}, {0});
   EXPECT_EQ(one.bytes, 100 * kTokenBytes);
   EXPECT_EQ(one.flops, 100 * kPairOps);
-  const cpu::OpCost prompt = cost(0, {97, 98, 99}, {0, 0, 0});
+  const OpCost prompt = cost(0, {97, 98, 99}, {0, 0, 0});
   EXPECT_EQ(prompt.bytes, 100 * kTokenBytes);
   EXPECT_EQ(prompt.flops, (98 + 99 + 100) * kPairOps);
 }
 
 TEST(Cost, AttentionReadsEachSequencesContext) {
-  const cpu::OpCost both = cost(0, {9, 19, 20}, {0, 1, 1});
+  const OpCost both = cost(0, {9, 19, 20}, {0, 1, 1});
   EXPECT_EQ(both.bytes, (10 + 21) * kTokenBytes);
   EXPECT_EQ(both.flops, (10 + 20 + 21) * kPairOps);
 }
 
 TEST(Cost, AttentionReadsWhatTheWindowsOfItsRowsCover) {
-  const cpu::OpCost one = cost(8, {99}, {0});
+  const OpCost one = cost(8, {99}, {0});
   EXPECT_EQ(one.bytes, 8 * kTokenBytes);
   EXPECT_EQ(one.flops, 8 * kPairOps);
-  const cpu::OpCost prompt = cost(8, {5, 97, 98}, {0, 0, 0});  // 0-5, 90-98
+  const OpCost prompt = cost(8, {5, 97, 98}, {0, 0, 0});  // 0-5, 90-98
   EXPECT_EQ(prompt.bytes, (6 + 9) * kTokenBytes);
   EXPECT_EQ(prompt.flops, (6 + 8 + 8) * kPairOps);
 }

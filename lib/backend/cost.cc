@@ -1,8 +1,8 @@
-#include "cpu/cost.h"
+#include "backend/cost.h"
 
 #include <algorithm>
 
-namespace rz::cpu {
+namespace rz {
 
 namespace {
 
@@ -78,4 +78,4 @@ uint64_t weights_of(const Op &op) {
   return 0;
 }
 
-}  // namespace rz::cpu
+}  // namespace rz

@@ -4,7 +4,7 @@
 
 #include "backend/backend.h"
 
-namespace rz::cpu {
+namespace rz {
 
 struct OpCost {
   uint64_t bytes = 0;  // weights once, and once the KV that a sequence's rows see
@@ -17,4 +17,4 @@ OpCost cost_of(const Op &op, const Batch &batch, const KvLayout &kv, int32_t act
 // Weights that one row is multiplied with: of mixtures, those of the experts it uses.
 uint64_t weights_of(const Op &op);
 
-}  // namespace rz::cpu
+}  // namespace rz

@@ -1,0 +1,265 @@
+#include "cuda/executor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+#include "backend/cost.h"
+#include "base/error.h"
+#include "quant/half.h"
+
+namespace rz::cuda {
+
+namespace {
+
+constexpr uint64_t kAlignment = 256;
+
+uint64_t now_us() {
+  using namespace std::chrono;
+  return static_cast<uint64_t>(duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count());
+}
+
+// The largest sizes over a plan's ops.
+struct Sizes {
+  int64_t kv_width = 0, q_width = 0, heads = 0, experts = 0, slots = 0, pairs = 0, mixed_width = 0;
+
+  explicit Sizes(const Plan &plan) {
+    for (const LayerKv &kv : plan.kv)
+      kv_width = std::max<int64_t>(kv_width, int64_t{kv.kv_heads} * std::max(kv.head_dim, kv.value_dim));
+    for (const Rope &rope : plan.ropes) pairs += static_cast<int64_t>(rope.frequencies.size());
+    for (const Op &op : plan.ops) {
+      if (const auto *o = std::get_if<QkvOp>(&op)) {
+        q_width = std::max(q_width, o->wq.rows);
+        heads = std::max<int64_t>(heads, o->heads);
+      }
+      if (const auto *o = std::get_if<RouteOp>(&op)) {
+        experts = std::max(experts, o->w.rows);
+        slots = std::max<int64_t>(slots, o->used);
+      }
+      if (const auto *o = std::get_if<GateUpOp>(&op)) mix(o->gate, o->up, 1);
+      if (const auto *o = std::get_if<MoeGateUpOp>(&op)) mix(o->gate, o->up, o->used);
+    }
+  }
+  void mix(const Matrix &gate, const Matrix &up, int64_t used) {
+    if (gate && format_of(gate) != format_of(up)) mixed_width = std::max(mixed_width, up.rows * used);
+  }
+};
+
+// Without a base only its bytes are of use.
+Scratch carve(std::byte *base, const Plan &plan, const ExecutorOptions &options) {
+  const Sizes sizes(plan);
+  const int64_t rows = options.max_rows, logit_rows = options.max_logit_rows;
+  const int64_t head_stride = steps_of(plan.hidden) * kStepCols;
+  Scratch s;
+  const auto take = [&]<class T>(T *&out, int64_t count) {
+    out = reinterpret_cast<T *>(base + s.bytes);
+    s.bytes += (static_cast<uint64_t>(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  take(s.keys, rows * sizes.kv_width);
+  take(s.values, rows * sizes.kv_width);
+  take(s.q, rows * sizes.q_width);
+  take(s.angles, rows * 2 * sizes.pairs);
+  take(s.frequencies, sizes.pairs);
+  take(s.slots, rows * sizes.slots);
+  take(s.expert_first, sizes.experts + 1);
+  take(s.active, sizes.experts);
+  take(s.gate, rows * sizes.mixed_width);
+  take(s.up, rows * sizes.mixed_width);
+  take(s.head_rows, logit_rows * head_stride);
+  take(s.logits, logit_rows * plan.vocab);
+  take(s.hidden, rows * plan.hidden);
+  take(s.arrived, rows * sizes.heads);
+  return s;
+}
+
+uint64_t result_bytes(const Plan &plan, const ExecutorOptions &options) {
+  return (static_cast<uint64_t>(options.max_logit_rows) * static_cast<uint64_t>(plan.vocab) +
+          static_cast<uint64_t>(options.max_rows) * static_cast<uint64_t>(plan.hidden)) *
+         sizeof(float);
+}
+
+}  // namespace
+
+Footprint CudaExecutor::footprint(const Plan &plan, const ExecutorOptions &options) {
+  Footprint footprint;
+  footprint.weights_bytes = DeviceWeights::bytes(plan);
+  const uint64_t device = Activations::bytes(plan, options.max_rows) + carve(nullptr, plan, options).bytes +
+                          StepState::bytes(options.max_rows, options.max_logit_rows);
+  footprint.compute_bytes = device + result_bytes(plan, options);
+  const KvLayout kv = KvLayout::make(plan, options.kv_type);
+  footprint.device_bytes =
+      footprint.weights_bytes + device + kv.page_bytes * static_cast<uint64_t>(options.pages);
+  return footprint;
+}
+
+CudaExecutor::CudaExecutor(int device, const Plan &plan, const ExecutorOptions &options)
+    : plan_(plan),
+      options_(options),
+      kv_(KvLayout::make(plan, options.kv_type)),
+      facts_(device_facts(device)),
+      queue_(device),
+      weights_(queue_, plan, options.progress),
+      activations_(queue_, plan, options.max_rows),
+      state_(queue_, options.max_rows, options.max_logit_rows),
+      pages_(device, kv_.page_bytes * static_cast<uint64_t>(options.pages)),
+      scratch_memory_(device, carve(nullptr, plan, options).bytes),
+      scratch_(carve(scratch_memory_.data(), plan, options)),
+      results_(result_bytes(plan, options)),
+      compute_bytes_(footprint(plan, options).compute_bytes),
+      profile_(std::variant_size_v<Op>) {
+  options_.progress = {};
+  // What a kernel reads beside what was written must be numbers: masked tokens count 0 times their values.
+  queue_.fill(pages_.data(), 0, pages_.size_bytes());
+  queue_.fill(scratch_memory_.data(), 0, scratch_memory_.size_bytes());
+  double *frequencies = scratch_.frequencies;
+  for (const Rope &rope : plan.ropes) {
+    queue_.copy_in(frequencies, rope.frequencies.data(), rope.frequencies.size() * sizeof(double));
+    frequencies += rope.frequencies.size();
+  }
+  queue_.wait();
+}
+
+int32_t CudaExecutor::run(const Batch &batch, const RunControl &control) {
+  if (batch.rows() > options_.max_rows) {
+    fail(Status::Internal, "batch: expected at most %d rows, found %d", options_.max_rows, batch.rows());
+  }
+  if (control.first_op == 0) {
+    shape_ = StepState::shape_of(batch, options_.max_rows, options_.max_logit_rows);
+    if (state_.load(queue_, batch, shape_)) recordings_.clear();
+    make_room_for_states(shape_);
+  }
+  const auto n_ops = static_cast<int32_t>(plan_.ops.size());
+  const bool whole =
+      control.first_op == 0 && control.stop_after < 0 && control.budget_us == 0 && !control.profile;
+  int32_t reached = n_ops;
+  if (whole) {
+    compute(shape_);
+  } else {
+    reached = compute_in_parts(batch, control);
+  }
+  if (reached == n_ops) give_results(batch);
+  queue_.wait();
+  return reached;
+}
+
+// All ops, and the results to the host.
+void CudaExecutor::compute(const StepShape &shape) {
+  auto &recording = recordings_[shape];
+  if (!recording) {
+    queue_.begin_recording();
+    try {
+      rope_angles_of(shape);
+      for (const Op &op : plan_.ops) enqueue(op, shape);
+    } catch (...) {
+      queue_.end_recording();
+      recordings_.erase(shape);
+      throw;
+    }
+    recording = queue_.end_recording();
+  }
+  queue_.replay(*recording);
+}
+
+// Op by op, looking at the clock and at the host's wish between them.
+int32_t CudaExecutor::compute_in_parts(const Batch &batch, const RunControl &control) {
+  const auto before = queue_.make_mark(), after = queue_.make_mark();
+  const uint64_t start = now_us();
+  if (control.first_op == 0) rope_angles_of(shape_);
+  const auto n_ops = static_cast<int32_t>(plan_.ops.size());
+  for (int32_t i = control.first_op; i < n_ops; ++i) {
+    const Op &op = plan_.ops[static_cast<size_t>(i)];
+    queue_.reach(*before);
+    enqueue(op, shape_);
+    queue_.reach(*after);
+    queue_.wait_for(*after);
+    if (control.profile) {
+      const int32_t active =
+          static_cast<int32_t>(std::min<int64_t>(batch.rows() * int64_t{used_}, INT32_MAX));
+      const OpCost cost = cost_of(op, batch, kv_, active);
+      ProfileEntry &entry = profile_[op.index()];
+      entry.op = op_name(op);
+      entry.calls += 1;
+      entry.total_us += static_cast<uint64_t>(queue_.microseconds(*before, *after));
+      entry.bytes += cost.bytes;
+      entry.flops += cost.flops;
+    }
+    const bool late = control.budget_us != 0 && now_us() - start >= control.budget_us;
+    const bool cancelled = control.cancel && control.cancel->load(std::memory_order_relaxed);
+    if (late || cancelled || i == control.stop_after) return i + 1;
+  }
+  return n_ops;
+}
+
+// Attention of few rows over long contexts is shared by blocks that meet in memory.
+void CudaExecutor::make_room_for_states(const StepShape &shape) {
+  uint64_t needed = 0;
+  for (const Op &op : plan_.ops) {
+    if (const auto *o = std::get_if<AttnOp>(&op)) {
+      needed = std::max(needed, attention_state_bytes(attention_of(*o, shape)));
+    }
+  }
+  if (needed <= states_.size_bytes()) return;
+  queue_.wait();
+  recordings_.clear();
+  states_ = {};
+  states_ = DeviceMemory(queue_.device(), needed);
+}
+
+void CudaExecutor::give_results(const Batch &batch) {
+  const uint64_t vocab = static_cast<uint64_t>(plan_.vocab) * sizeof(float),
+                 hidden = static_cast<uint64_t>(plan_.hidden) * sizeof(float);
+  const uint64_t logit_bytes = batch.logit_rows.size() * vocab,
+                 hidden_bytes = batch.hidden_rows.size() * hidden;
+  auto *const out = results_.as<std::byte>();
+  if (logit_bytes > 0) queue_.copy_out(out, scratch_.logits, logit_bytes);
+  if (hidden_bytes > 0) queue_.copy_out(out + logit_bytes, scratch_.hidden, hidden_bytes);
+  if (logit_bytes + hidden_bytes > 0) queue_.wait();
+  if (logit_bytes > 0) std::memcpy(batch.logits, out, logit_bytes);
+  if (hidden_bytes > 0) std::memcpy(batch.hidden, out + logit_bytes, hidden_bytes);
+}
+
+void CudaExecutor::copy_page(int32_t from, int32_t to) { queue_.copy(page(to), page(from), kv_.page_bytes); }
+
+void CudaExecutor::read_page(int32_t number, std::byte *out) const {
+  queue_.copy_out(out, page(number), kv_.page_bytes);
+  queue_.wait();
+}
+
+void CudaExecutor::write_page(int32_t number, const std::byte *in) {
+  queue_.copy_in(page(number), in, kv_.page_bytes);
+  queue_.wait();
+}
+
+void CudaExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
+  const BufferInfo &info = plan_.buffers[static_cast<size_t>(id)];
+  HalfRows halves = activations_.halves(id);
+  for (const Op &op : plan_.ops) {  // queries are halves once they are turned
+    const auto *o = std::get_if<QkvOp>(&op);
+    if (o && o->q == id) halves = {scratch_.q, info.width, 1, 1, info.width};
+  }
+  if (!halves.data) {
+    queue_.copy_out(out, activations_.floats(id),
+                    static_cast<uint64_t>(n) * static_cast<uint64_t>(info.width) * 4);
+    queue_.wait();
+    return;
+  }
+  const auto rows = static_cast<size_t>(n) * static_cast<size_t>(halves.per_row);
+  std::vector<Half> padded(rows * static_cast<size_t>(halves.stride));
+  queue_.copy_out(padded.data(), halves.data, padded.size() * sizeof(Half));
+  queue_.wait();
+  for (size_t row = 0; row < rows; ++row) {
+    for (size_t i = 0; i < static_cast<size_t>(halves.width); ++i) {
+      *out++ = half_to_float(padded[row * static_cast<size_t>(halves.stride) + i]) * halves.unscale;
+    }
+  }
+}
+
+std::vector<ProfileEntry> CudaExecutor::profile() const {
+  std::vector<ProfileEntry> used;
+  for (const ProfileEntry &entry : profile_) {
+    if (entry.calls != 0) used.push_back(entry);
+  }
+  return used;
+}
+
+}  // namespace rz::cuda

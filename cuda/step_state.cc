@@ -1,0 +1,89 @@
+#include "cuda/step_state.h"
+
+#include <algorithm>
+
+#include "cuda/kernels/kernels.h"
+
+namespace rz::cuda {
+
+namespace {
+
+constexpr int kRowArrays = 4;
+constexpr uint64_t kFirstTableBytes = 4096;
+
+// Few sizes, so that few recordings are made; close together where a step is short.
+constexpr int32_t kSizes[] = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+
+int32_t size_for(int32_t n, int32_t most) {
+  for (const int32_t size : kSizes) {
+    if (n <= size) return std::min(size, most);
+  }
+  int32_t size = 128;
+  while (size < n) size *= 2;
+  return std::min(size, most);
+}
+
+}  // namespace
+
+StepShape StepState::shape_of(const Batch &batch, int32_t max_rows, int32_t max_logit_rows) {
+  StepShape shape;
+  shape.rows = size_for(batch.rows(), max_rows);
+  const auto logits = static_cast<int32_t>(batch.logit_rows.size());
+  const auto hidden = static_cast<int32_t>(batch.hidden_rows.size());
+  shape.logit_rows = logits == 0 ? 0 : size_for(logits, max_logit_rows);
+  shape.hidden_rows = hidden == 0 ? 0 : size_for(hidden, max_rows);
+  const int32_t last = *std::ranges::max_element(batch.positions);
+  shape.chunks = 1;
+  while (shape.chunks * kChunkTokens <= last) shape.chunks *= 2;
+  return shape;
+}
+
+uint64_t StepState::bytes(int32_t max_rows, int32_t max_logit_rows) {
+  return (static_cast<uint64_t>(max_rows) * kRowArrays + static_cast<uint64_t>(max_logit_rows)) *
+         sizeof(int32_t);
+}
+
+StepState::StepState(Queue &queue, int32_t max_rows, int32_t max_logit_rows)
+    : max_rows_(max_rows),
+      max_logit_rows_(max_logit_rows),
+      host_(bytes(max_rows, max_logit_rows)),
+      device_(queue.device(), bytes(max_rows, max_logit_rows)),
+      host_tables_(kFirstTableBytes),
+      device_tables_(queue.device(), kFirstTableBytes) {}
+
+bool StepState::load(Queue &queue, const Batch &batch, const StepShape &shape) {
+  uint64_t entries = 0;
+  for (const auto &table : batch.page_tables) entries += table.size();
+  const bool moved = entries * sizeof(int32_t) > device_tables_.size_bytes();
+  if (moved) {
+    const uint64_t size_bytes = std::max(entries * sizeof(int32_t), 2 * device_tables_.size_bytes());
+    host_tables_ = HostMemory(size_bytes);
+    device_tables_ = DeviceMemory(queue.device(), size_bytes);
+  }
+  const auto rows = static_cast<size_t>(batch.rows()), all = static_cast<size_t>(shape.rows);
+  std::ranges::copy(batch.tokens, host(0));
+  std::ranges::copy(batch.positions, host(1));
+  std::fill(host(0) + rows, host(0) + all, 0);
+  std::fill(host(1) + rows, host(1) + all, -1);
+  int32_t *table = host_tables_.as<int32_t>();
+  int32_t at = 0;
+  starts_.clear();
+  for (const auto &pages : batch.page_tables) {
+    starts_.push_back(at);
+    std::ranges::copy(pages, table + at);
+    at += static_cast<int32_t>(pages.size());
+  }
+  for (size_t row = 0; row < rows; ++row) host(2)[row] = starts_[static_cast<size_t>(batch.sequences[row])];
+  std::fill(host(2) + rows, host(2) + all, 0);
+  const auto chosen = [&](int array, std::span<const int32_t> from, int32_t size) {
+    std::ranges::copy(from, host(array));
+    std::fill(host(array) + from.size(), host(array) + size, 0);
+  };
+  chosen(3, batch.hidden_rows, shape.hidden_rows);
+  chosen(4, batch.logit_rows, shape.logit_rows);
+  queue.copy_in(device_.data(), host_.as<std::byte>(), host_.size_bytes());
+  if (at > 0) queue.copy_in(device_tables_.data(), table, static_cast<uint64_t>(at) * sizeof(int32_t));
+  return moved;
+}
+
+}  // namespace rz::cuda
