@@ -19,7 +19,7 @@ namespace rz::cuda {
 
 namespace {
 
-// ---- a block takes all chunks of a tile -----------------------------------------------------------------------------------
+// ---- a block takes all chunks of a tile -----------------------------------------------------------------------
 template <int kDim, bool kCodes>
 RZ_DEVICE void attend_whole(const AttentionArgs &a, const Tile &tile, int position) {
   using A = Attender<kDim, kCodes>;
@@ -43,13 +43,14 @@ RZ_DEVICE void attend_whole(const AttentionArgs &a, const Tile &tile, int positi
       }
     }
   }
+  pdl_go();
   const float inverse[2] = {1.0f / total[0].sum, 1.0f / total[1].sum};
   attender.each_sum(totals, [&](int r, int column, float v) {
     out_of(a, attender.query[r].number)[column] = to_half(v * inverse[r]);
   });
 }
 
-// ---- blocks share the chunks of a tile ------------------------------------------------------------------------------------
+// ---- blocks share the chunks of a tile ------------------------------------------------------------------------
 // States of (chunks, rows, heads): first values of value_dim each, then pairs of maximum and sum.
 RZ_DEVICE size_t state_of(const AttentionArgs &a, int chunk, int query) {
   return static_cast<size_t>(chunk) * (a.rows.count * a.heads) + query;
@@ -136,7 +137,7 @@ RZ_DEVICE void attend_split(const AttentionArgs &a, const Tile &tile, int positi
   merge_states(a, tile);
 }
 
-// ---- kernel ---------------------------------------------------------------------------------------------------------------
+// ---- kernel ---------------------------------------------------------------------------------------------------
 template <int kDim, bool kCodes, bool kSplit>
 RZ_KERNEL(kAttentionThreads, kDim > 128 ? 2 : 3)
 attention_kernel(RZ_ARGS(AttentionJob) job) {

@@ -21,7 +21,7 @@ struct AttentionJob {
   int32_t fan;        // blocks that share tile_rows neighbouring rows: 1, or one a row
 };
 
-// ---- tiles ------------------------------------------------------------------------------------------------------------
+// ---- tiles ----------------------------------------------------------------------------------------------------
 struct Tile {
   int row, rows;    // of the batch
   int head, heads;  // of each row
@@ -90,7 +90,7 @@ RZ_DEVICE void clear_rows(const AttentionArgs &a, const Tile &tile) {
   }
 }
 
-// ---- a running softmax --------------------------------------------------------------------------------------------------
+// ---- a running softmax ----------------------------------------------------------------------------------------
 struct Softmax {
   float largest = kMinusInfinity, sum = 0;  // of scores times log2 e
 };

@@ -31,7 +31,7 @@ RZ_DEVICE void pairs_of_codes(uint32_t a, uint32_t b, Half2 (&pairs)[4]) {
   pairs[3] = h2_sub(byte_perm(second, k1024, 0x4342), k1152);
 }
 
-// ---- keys -----------------------------------------------------------------------------------------------------------
+// ---- keys -----------------------------------------------------------------------------------------------------
 struct KeysF16 {
   const Words2 *at;  // the lane's four tokens of row t
   int rows;
@@ -92,7 +92,7 @@ struct KeysQ8 {
   }
 };
 
-// ---- values ---------------------------------------------------------------------------------------------------------
+// ---- values ---------------------------------------------------------------------------------------------------
 // Tokens of a page that somebody sees. Others may never have been written: a weight of zero would not undo a
 // NaN.
 struct Seen {
