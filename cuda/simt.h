@@ -9,6 +9,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 #define RZ_DEVICE __device__ __forceinline__
+#define RZ_DEVICE_CALLED inline __device__ __noinline__  // for what is long and called from many places
 // threads of a block, and the blocks that a multiprocessor should have room for
 #define RZ_KERNEL(threads, blocks) __global__ void __launch_bounds__(threads, blocks)
 // A kernel's one argument: read where it lies, rather than copied to registers.
@@ -18,6 +19,7 @@
 #define RZ_CONSTANT __constant__ const
 #else
 #define RZ_DEVICE inline
+#define RZ_DEVICE_CALLED inline
 #define RZ_KERNEL(threads, blocks) inline void
 #define RZ_ARGS(type) const type
 #define RZ_UNROLL
@@ -60,6 +62,7 @@ RZ_DEVICE uint32_t shfl(uint32_t v, int from) { return __shfl_sync(0xffffffffu, 
 RZ_DEVICE float shfl_xor(float v, int mask) { return __shfl_xor_sync(0xffffffffu, v, mask); }
 RZ_DEVICE int shfl_xor(int v, int mask) { return __shfl_xor_sync(0xffffffffu, v, mask); }
 RZ_DEVICE uint32_t shfl_xor(uint32_t v, int mask) { return __shfl_xor_sync(0xffffffffu, v, mask); }
+RZ_DEVICE uint64_t shfl_xor(uint64_t v, int mask) { return __shfl_xor_sync(0xffffffffu, v, mask); }
 RZ_DEVICE double shfl_xor(double v, int mask) { return __shfl_xor_sync(0xffffffffu, v, mask); }
 RZ_DEVICE uint32_t ballot(bool v) { return __ballot_sync(0xffffffffu, v); }
 
@@ -107,12 +110,16 @@ RZ_DEVICE Words2 ld_fresh(const Words2 *p) {
 RZ_DEVICE void prefetch(const void *p) { asm volatile("prefetch.global.L2 [%0];" ::"l"(p)); }
 // What this thread wrote before is seen by whoever sees what it writes after.
 RZ_DEVICE void fence() { __threadfence(); }
+RZ_DEVICE void fence_system() { __threadfence_system(); }  // the same, and the host may be who sees it
 RZ_DEVICE int atomic_add(int *p, int v) { return atomicAdd(p, v); }                 // the value before
 RZ_DEVICE uint32_t atomic_max(uint32_t *p, uint32_t v) { return atomicMax(p, v); }  // likewise
 RZ_DEVICE unsigned long long atomic_max(unsigned long long *p, unsigned long long v) {
   return atomicMax(p, v);
 }
+RZ_DEVICE int atomic_max(int *p, int v) { return atomicMax(p, v); }
+RZ_DEVICE int atomic_exchange(int *p, int v) { return atomicExch(p, v); }  // the value before
 RZ_DEVICE int ld_volatile(const int *p) { return *reinterpret_cast<const volatile int *>(p); }
+RZ_DEVICE void st_volatile(uint64_t *p, uint64_t v) { *reinterpret_cast<volatile uint64_t *>(p) = v; }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
 RZ_DEVICE float to_float(Half h) { return __half2float(__ushort_as_half(h)); }

@@ -208,7 +208,8 @@ RZ_UNSEEN void Block::stuck() {
 // ---- a thread's life ------------------------------------------------------------------------------------------------
 RZ_UNSEEN void Block::enter(Block *) {
 #if defined(RZ_FIBERS_ASAN)
-  __sanitizer_finish_switch_fiber(nullptr, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(nullptr, &current_block->scheduler_stack_,
+                                  &current_block->scheduler_bytes_);
 #endif
   current_block->thread_main();
 }
@@ -242,11 +243,11 @@ RZ_UNSEEN void Block::yield() {
 #endif
 #if defined(RZ_FIBERS_ASAN)
   void *fake = nullptr;
-  __sanitizer_start_switch_fiber(me.done ? nullptr : &fake, nullptr, 0);
+  __sanitizer_start_switch_fiber(me.done ? nullptr : &fake, scheduler_stack_, scheduler_bytes_);
 #endif
   rz_emulator_switch(&me.at, scheduler_);
 #if defined(RZ_FIBERS_ASAN)
-  __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+  __sanitizer_finish_switch_fiber(fake, &scheduler_stack_, &scheduler_bytes_);
 #endif
 }
 

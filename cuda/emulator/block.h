@@ -86,8 +86,10 @@ class Block {
   std::unique_ptr<std::byte[]> shared_;
   std::string trouble_;
   std::mt19937_64 random_;
-  void *scheduler_ = nullptr;       // its stack pointer while a fiber runs
-  void *scheduler_tsan_ = nullptr;  // likewise, as ThreadSanitizer knows it
+  void *scheduler_ = nullptr;              // its stack pointer while a fiber runs
+  void *scheduler_tsan_ = nullptr;         // likewise, as ThreadSanitizer knows it
+  const void *scheduler_stack_ = nullptr;  // and AddressSanitizer
+  size_t scheduler_bytes_ = 0;
 };
 
 }  // namespace rz::cuda::emulator

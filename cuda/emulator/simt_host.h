@@ -51,6 +51,7 @@ inline uint32_t shfl(uint32_t v, int from) { return emulator::shuffle(v, from); 
 inline float shfl_xor(float v, int mask) { return emulator::shuffle(v, lane() ^ mask); }
 inline int shfl_xor(int v, int mask) { return emulator::shuffle(v, lane() ^ mask); }
 inline uint32_t shfl_xor(uint32_t v, int mask) { return emulator::shuffle(v, lane() ^ mask); }
+inline uint64_t shfl_xor(uint64_t v, int mask) { return emulator::shuffle(v, lane() ^ mask); }
 inline double shfl_xor(double v, int mask) { return emulator::shuffle(v, lane() ^ mask); }
 uint32_t ballot(bool v);
 inline void pdl_wait() { emulator::Block::current().pdl_wait(); }
@@ -63,7 +64,8 @@ inline void st(Words4 *p, Words4 v) { *p = v; }
 inline Words4 ld_fresh(const Words4 *p) { return *p; }
 inline Words2 ld_fresh(const Words2 *p) { return *p; }
 inline void prefetch(const void *) {}
-inline void fence() {}  // fibers of one thread
+inline void fence() {}         // fibers of one thread
+inline void fence_system() {}  // likewise
 inline int atomic_add(int *p, int v) { return std::atomic_ref(*p).fetch_add(v); }
 template <class T>
 T atomic_max(T *p, T v) {
@@ -72,7 +74,10 @@ T atomic_max(T *p, T v) {
   while (before < v && !a.compare_exchange_weak(before, v)) continue;
   return before;
 }
+inline int atomic_exchange(int *p, int v) { return std::atomic_ref(*p).exchange(v); }
 inline int ld_volatile(const int *p) { return std::atomic_ref(const_cast<int &>(*p)).load(); }
+
+inline void st_volatile(uint64_t *p, uint64_t v) { std::atomic_ref(*p).store(v); }
 
 inline float to_float(Half h) { return half_to_float(h); }
 inline Half to_half(float f) { return float_to_half(f); }

@@ -2,30 +2,21 @@
 // version 2 keeps those whose own surprise is within the bound.
 #include "engine/mirostat.h"
 
-#include <cmath>
+#include "backend/sampling_rules.h"
 
 namespace rz {
 namespace {
 
-constexpr size_t kZipfTokens = 100;  // the paper's m
-
 // Least-squares slope of ln p over ln rank.
 double zipf_exponent(Ranking &ranking) {
   double products = 0, squares = 0;
-  for (size_t i = 0; i + 1 < kZipfTokens && ranking.has(i + 1); ++i) {
-    const double t = std::log(static_cast<double>(i + 2) / static_cast<double>(i + 1));
+  for (size_t i = 0; i + 1 < size_t{kZipfTokens} && ranking.has(i + 1); ++i) {
+    const double t = natural_log(static_cast<double>(i + 2) / static_cast<double>(i + 1));
     const double b = static_cast<double>(ranking.logit(i)) - static_cast<double>(ranking.logit(i + 1));
     products += t * b;
     squares += t * t;
   }
   return squares > 0 ? products / squares : 1;
-}
-
-// How many tokens of a Zipf law with exponent s over n have surprises that average to mu.
-double zipf_count(double s, double mu, double n) {
-  const double epsilon = s - 1;
-  const double share = std::fabs(epsilon) < 1e-9 ? 1 / std::log(n) : epsilon / (1 - std::pow(n, -epsilon));
-  return std::round(std::pow(share * std::exp2(mu), 1 / s));
 }
 
 }  // namespace
@@ -36,17 +27,12 @@ Mirostat::Mirostat(int32_t version, float tau, float eta)
       eta_(static_cast<double>(eta)),
       mu_(2 * static_cast<double>(tau)) {}
 
-double Mirostat::surprise(float logit, double log_total) {
-  return (log_total - static_cast<double>(logit)) / std::log(2.0);
-}
-
 void Mirostat::truncate(Ranking &ranking, double log_total, int32_t n_vocab) const {
   if (n_vocab < 2) return;
   if (version_ == 1) {
-    const double count = zipf_count(zipf_exponent(ranking), mu_, n_vocab);
-    if (count >= n_vocab) return;
-    const size_t keep = count >= 1 ? static_cast<size_t>(count) : 1;  // NaN keeps the best alone
-    if (ranking.has(keep - 1)) ranking.keep_first(keep);
+    const int32_t count = zipf_count(zipf_exponent(ranking), mu_, n_vocab);
+    const size_t keep = static_cast<size_t>(count);
+    if (count < n_vocab && ranking.has(keep - 1)) ranking.keep_first(keep);
     return;
   }
   for (size_t i = 1; ranking.has(i); ++i) {

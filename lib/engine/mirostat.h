@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "backend/sampling_rules.h"
 #include "engine/ranking.h"
 
 namespace rz {
@@ -19,8 +20,6 @@ class Mirostat {
   void observe(float logit, double log_total) { mu_ -= eta_ * (surprise(logit, log_total) - tau_); }
 
  private:
-  static double surprise(float logit, double log_total);  // in bits
-
   int32_t version_;
   double tau_, eta_;
   double mu_;  // the largest surprise allowed, in bits

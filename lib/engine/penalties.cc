@@ -6,18 +6,8 @@
 namespace rz {
 namespace {
 
-constexpr double kLargestPenalty = 1e30;  // a ban in effect, and the logit stays a number
-
 bool known(int32_t token, std::span<const float> logits) {
   return token >= 0 && static_cast<size_t>(token) < logits.size();
-}
-
-double power(double base, int32_t exponent) {
-  double result = 1;
-  for (; exponent > 0; exponent >>= 1, base *= base) {
-    if (exponent & 1) result *= base;
-  }
-  return result;
 }
 
 }  // namespace
@@ -33,8 +23,7 @@ void apply_penalties(const SamplingOptions &options, std::span<const int32_t> wi
     int32_t &count = counts[static_cast<size_t>(token)];
     if (count == 0) continue;
     float &logit = logits[static_cast<size_t>(token)];
-    logit = logit > 0 ? logit / repeat : logit * repeat;
-    logit -= options.presence_penalty + options.frequency_penalty * static_cast<float>(count);
+    logit = penalized(logit, repeat, options.presence_penalty, options.frequency_penalty, count);
     count = 0;
   }
 }
@@ -63,10 +52,8 @@ void apply_dry(const SamplingOptions &options, std::span<const int32_t> window, 
   for (int32_t j = 1; j < n; ++j) {
     const int32_t next = back(j - 1);
     if (!known(next, logits) || longest[static_cast<size_t>(next)] == 0) continue;
-    const double penalty =
-        static_cast<double>(options.dry_multiplier) *
-        power(static_cast<double>(options.dry_base), longest[static_cast<size_t>(next)] - allowed);
-    logits[static_cast<size_t>(next)] -= static_cast<float>(std::min(penalty, kLargestPenalty));
+    logits[static_cast<size_t>(next)] -=
+        dry_penalty(options.dry_multiplier, options.dry_base, longest[static_cast<size_t>(next)] - allowed);
     longest[static_cast<size_t>(next)] = 0;
   }
 }

@@ -4,13 +4,10 @@
 #include <cstdint>
 #include <span>
 
+#include "backend/sampling_rules.h"
 #include "engine/sampler.h"
 
 namespace rz {
-
-// Matches of DRY are counted up to this length; it bounds the stage's memory, and a penalty is long decisive
-// there.
-constexpr int32_t kLongestDryMatch = 1024;
 
 // Repeat penalty once per token in `window`, then presence once and frequency per occurrence. `counts`:
 // (n_vocab) zeros, zeros again afterwards; ids outside the vocabulary are passed over.

@@ -4,25 +4,17 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "backend/sampling_rules.h"
+
 namespace rz {
 namespace {
 
-constexpr float kFirstWindow = 4;  // e^-4: nearly all of a usual distribution's mass lies above
-constexpr float kLastWindow = 64;  // below e^-64 nothing is ever drawn: the rest comes in one window
 constexpr size_t kFirstPiece = 128;
 constexpr size_t kManyKeys = 2048;  // from here on the passes over bytes beat comparing
-
-// Ascending keys are descending scores, then ascending ids.
-uint64_t make_key(float score, size_t token) {
-  const uint32_t bits = std::bit_cast<uint32_t>(score + 0.0f);  // -0 and 0 are equal
-  const uint32_t descending = bits >> 31 ? bits : ~(bits | 0x80000000u);
-  return static_cast<uint64_t>(descending) << 32 | token;
-}
 
 }  // namespace
 
@@ -48,8 +40,8 @@ void Ranking::rank_by_distance(float center) {
   center_ = center;
   if (is_list()) {
     for (size_t i = begin_; i < gathered_; ++i) {
-      const size_t token = static_cast<uint32_t>(keys_[i]);
-      keys_[i] = make_key(score(logits_[token]), token);
+      const uint32_t token = static_cast<uint32_t>(keys_[i]);
+      keys_[i] = rank_key(score(logits_[token]), token);
     }
     sorted_ = begin_;
   } else {
@@ -63,8 +55,8 @@ void Ranking::rank_by_distance(float center) {
 void Ranking::rank_by_logit() {
   by_distance_ = false;
   for (size_t i = begin_; i < gathered_; ++i) {
-    const size_t token = static_cast<uint32_t>(keys_[i]);
-    keys_[i] = make_key(logits_[token], token);
+    const uint32_t token = static_cast<uint32_t>(keys_[i]);
+    keys_[i] = rank_key(logits_[token], token);
   }
   sorted_ = begin_;
 }
@@ -130,7 +122,7 @@ bool Ranking::gather() {
   }
   for (size_t token = 0; token < logits_.size(); ++token) {
     const float s = score(logits_[token]);
-    if (s >= floor_ && s < high) keys_[gathered_++] = make_key(s, token);
+    if (s >= floor_ && s < high) keys_[gathered_++] = rank_key(s, static_cast<uint32_t>(token));
   }
   return true;
 }

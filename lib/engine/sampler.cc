@@ -2,17 +2,12 @@
 #include "engine/sampler.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "base/error.h"
+#include "backend/sampling_rules.h"
 #include "engine/penalties.h"
-#include "engine/philox.h"
 
 namespace rz {
 namespace {
-
-// Numbers of a step's stream: each stage has its own, so that turning one on leaves the others' draws alone.
-constexpr uint32_t kDrawNumber = 0, kXtcNumber = 1;
 
 bool is_share(float p) { return p > 0 && p < 1; }
 
@@ -37,7 +32,7 @@ Sampler::Sampler(SamplingOptions options, int32_t n_vocab)
 
 Sampled Sampler::sample(std::span<float> logits, std::span<const int32_t> history, uint64_t step) {
   float max = max_logit(logits);
-  const double log_total = static_cast<double>(max) + std::log(exp_sums(logits, max, 1).weights);
+  const double log_total = static_cast<double>(max) + natural_log(exp_sums(logits, max, 1).weights);
   list_top(logits, max, log_total);
 
   std::span<const float> own = logits;
@@ -79,7 +74,7 @@ int32_t Sampler::draw(std::span<float> logits, float max, uint64_t step) {
   const float u = philox_uniform(o.seed, step, kDrawNumber);
   survivors_.reset(logits, max);
   if (o.mirostat > 0) {
-    const double log_total = static_cast<double>(max) + std::log(exp_sums(logits, max, 1).weights);
+    const double log_total = static_cast<double>(max) + natural_log(exp_sums(logits, max, 1).weights);
     mirostat_.truncate(survivors_.ranking(), log_total, static_cast<int32_t>(logits.size()));
     const int32_t token = survivors_.draw(o.temperature, u);
     mirostat_.observe(logits[static_cast<size_t>(token)], log_total);

@@ -5,8 +5,8 @@
 #include <limits>
 #include <random>
 
+#include "base/philox.h"
 #include "engine/naive_sampler.h"
-#include "engine/philox.h"
 #include "engine/sampler.h"
 
 namespace rz {

@@ -1,0 +1,227 @@
+// Generations sampled side by side by the engine's sampler and by the device's, which have to agree in every
+// bit.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "cuda/kernels/sampling.h"
+#include "engine/sampler.h"
+
+namespace rz::test {
+
+inline cuda::SampleSettings settings_of(const SamplingOptions &o) {
+  cuda::SampleSettings s;
+  s.temperature = o.temperature;
+  s.top_k = o.top_k;
+  s.top_p = o.top_p;
+  s.min_p = o.min_p;
+  s.typical_p = o.typical_p;
+  s.repeat_penalty = o.repeat_penalty;
+  s.repeat_last_n = o.repeat_last_n;
+  s.presence_penalty = o.presence_penalty;
+  s.frequency_penalty = o.frequency_penalty;
+  s.dry_multiplier = o.dry_multiplier;
+  s.dry_base = o.dry_base;
+  s.dry_allowed_length = o.dry_allowed_length;
+  s.xtc_probability = o.xtc_probability;
+  s.xtc_threshold = o.xtc_threshold;
+  s.mirostat = o.mirostat;
+  s.mirostat_tau = o.mirostat_tau;
+  s.mirostat_eta = o.mirostat_eta;
+  s.seed = o.seed;
+  s.logprobs = o.logprobs;
+  return s;
+}
+
+class SampleLab {
+ public:
+  static constexpr int32_t kRingSlots = 3, kTopStride = 24, kGrowth = 64;
+
+  SampleLab(int32_t vocab, int32_t rows) : vocab_(vocab), stride_(vocab + 3), rows_(rows), queue_(0) {
+    const auto n = static_cast<uint64_t>(rows);
+    logits_ = {0, n * static_cast<uint64_t>(stride_) * sizeof(float)};
+    slots_ = {0, n * sizeof(cuda::SampleSlot)};
+    table_ = {0, n * sizeof(cuda::SampleRow)};
+    work_ = {0, n * cuda::sample_work_bytes(vocab)};
+    inputs_ = {0, 2 * n * sizeof(int32_t)};
+    ring_ = cuda::HostMemory(n * kRingSlots * sizeof(cuda::SampleRecord));
+    top_ = cuda::HostMemory(n * kRingSlots * kTopStride * sizeof(cuda::TokenChance));
+    for (int32_t i = 0; i < rows * kRingSlots; ++i) ring_.as<cuda::SampleRecord>()[i].sequence = 0;
+    queue_.fill(work_.data(), 0, work_.size_bytes());
+    queue_.fill(inputs_.data(), 0, inputs_.size_bytes());
+    for (int32_t i = 0; i < rows; ++i) slots_of_.push_back({-1, rows - 1 - i});
+  }
+
+  // Row i of the logits, and of the table, is this generation from now on.
+  void start(int32_t i, const SamplingOptions &options, const std::vector<int32_t> &history,
+             uint64_t step = 0, bool logprob = true) {
+    if (generations_.size() <= static_cast<size_t>(i)) generations_.resize(static_cast<size_t>(i) + 1);
+    Generation &g = generations_[static_cast<size_t>(i)].emplace(options, vocab_, history, step, logprob);
+    std::vector<cuda::TokenBias> biases;
+    for (const auto &b : options.biases) biases.push_back({b.token, b.bias});
+    std::stable_sort(biases.begin(), biases.end(), [](auto &a, auto &b) { return a.token < b.token; });
+    g.biases = {0, biases.size() * sizeof(cuda::TokenBias)};
+    g.tokens = {0, (history.size() + kGrowth) * sizeof(int32_t)};
+    if (!biases.empty()) queue_.copy_in(g.biases.data(), biases.data(), g.biases.size_bytes());
+    if (!history.empty()) queue_.copy_in(g.tokens.data(), history.data(), history.size() * sizeof(int32_t));
+    cuda::SampleRow row;
+    row.settings = settings_of(options);
+    row.settings.logprob = logprob;
+    row.biases = g.biases.as<cuda::TokenBias>();
+    row.n_biases = static_cast<int32_t>(biases.size());
+    row.tokens = g.tokens.as<int32_t>();
+    row.n_tokens = static_cast<int32_t>(history.size());
+    row.capacity = row.n_tokens + kGrowth;
+    row.ring = ring_.as<cuda::SampleRecord>() + i * kRingSlots;
+    row.top = top_.as<cuda::TokenChance>() + i * kRingSlots * kTopStride;
+    row.ring_slots = kRingSlots;
+    row.top_stride = kTopStride;
+    row.step = step;
+    row.mirostat_mu = 2 * static_cast<double>(options.mirostat_tau);
+    queue_.copy_in(table_.as<cuda::SampleRow>() + i, &row, sizeof row);
+    slots_of_[static_cast<size_t>(i)].row = i;
+    queue_.wait();
+  }
+  void stop(int32_t i) {
+    slots_of_[static_cast<size_t>(i)].row = -1;
+    generations_[static_cast<size_t>(i)].reset();
+  }
+
+  cuda::SampleArgs args() const {
+    cuda::SampleArgs a;
+    a.logits = logits_.as<float>();
+    a.rows = rows_;
+    a.vocab = vocab_;
+    a.logits_stride = stride_;
+    a.slots = slots_.as<cuda::SampleSlot>();
+    a.table = table_.as<cuda::SampleRow>();
+    a.work = work_.data();
+    a.next_tokens = inputs_.as<int32_t>();
+    a.next_positions = inputs_.as<int32_t>() + rows_;
+    return a;
+  }
+  cuda::Queue &queue() { return queue_; }
+  void put(int32_t i, const std::vector<float> &logits) {
+    queue_.copy_in(logits_.as<float>() + i * stride_, logits.data(), logits.size() * sizeof(float));
+    queue_.wait();
+  }
+  void put_slots() {
+    queue_.copy_in(slots_.data(), slots_of_.data(), slots_.size_bytes());
+    queue_.wait();
+  }
+
+  // One step of all rows; row i has logits[i].
+  void step(const std::vector<std::vector<float>> &logits) {
+    put_slots();
+    for (size_t i = 0; i < logits.size(); ++i) put(static_cast<int32_t>(i), logits[i]);
+    cuda::sample(queue_, args());
+    queue_.wait();
+    for (size_t i = 0; i < generations_.size(); ++i) {
+      if (generations_[i]) compare(static_cast<int32_t>(i), logits[i]);
+    }
+  }
+
+  const cuda::SampleRecord &record(int32_t i, uint64_t step) const {
+    return ring_.as<cuda::SampleRecord>()[static_cast<uint64_t>(i) * kRingSlots + step % kRingSlots];
+  }
+  const cuda::SampleRow &row(int32_t i) const { return table_.as<cuda::SampleRow>()[i]; }
+
+  // The host's turn for row i: `steps` steps whose logits follow from the token before and its position; 0
+  // and 0 at first.
+  template <class Forward>
+  void compare_ahead(int32_t i, int steps, Forward forward) {
+    int32_t token = 0, position = 0;
+    for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
+      compare_step(i, forward(token, position));
+      const std::vector<int32_t> &history = generations_[static_cast<size_t>(i)]->history;
+      token = history.back();
+      position = static_cast<int32_t>(history.size()) - 1;
+    }
+    EXPECT_EQ(row(i).step, generations_[static_cast<size_t>(i)]->step);
+  }
+  void compare(int32_t i, const std::vector<float> &logits) {
+    compare_step(i, logits);
+    const Generation &g = *generations_[static_cast<size_t>(i)];
+    const int32_t input = slots_of_[static_cast<size_t>(i)].input, n = static_cast<int32_t>(g.history.size());
+    if (row(i).halted || testing::Test::HasFailure()) return;
+    EXPECT_EQ(inputs_.as<int32_t>()[input], g.history.back());
+    EXPECT_EQ(inputs_.as<int32_t>()[rows_ + input], n - 1);
+    EXPECT_EQ(row(i).n_tokens, n);
+    EXPECT_EQ(row(i).step, g.step);
+  }
+
+ private:
+  void compare_step(int32_t i, std::vector<float> logits) {
+    Generation &g = *generations_[static_cast<size_t>(i)];
+    const cuda::SampleRecord &found = record(i, g.step);
+    SCOPED_TRACE("row " + std::to_string(i) + " of " + std::to_string(rows_) + ", vocabulary " +
+                 std::to_string(vocab_) + ", step " + std::to_string(g.step));
+    ASSERT_EQ(found.sequence, g.step + 1);
+    Sampled expected;
+    try {
+      expected = g.sampler.sample(logits, g.history, g.step);
+    } catch (const Error &error) {
+      expect_refusal(found, error);
+      return;
+    }
+    ASSERT_EQ(found.status, cuda::SampleStatus::Ok);
+    ASSERT_EQ(found.token, expected.token);
+    if (g.logprob) {
+      EXPECT_EQ(std::bit_cast<uint32_t>(found.logprob), std::bit_cast<uint32_t>(expected.logprob));
+    }
+    ASSERT_EQ(found.n_top, static_cast<int32_t>(expected.top.size()));
+    const cuda::TokenChance *top = top_.as<cuda::TokenChance>() +
+                                   (i * kRingSlots + static_cast<int32_t>(g.step % kRingSlots)) * kTopStride;
+    for (size_t k = 0; k < expected.top.size(); ++k) {
+      EXPECT_EQ(top[k].token, expected.top[k].token);
+      EXPECT_EQ(top[k].logprob, expected.top[k].logprob);
+    }
+    EXPECT_EQ(g.tokens.as<int32_t>()[g.history.size()], expected.token);
+    g.history.push_back(expected.token);
+    ++g.step;
+  }
+
+  struct Generation {
+    Generation(const SamplingOptions &options, int32_t vocab, const std::vector<int32_t> &before, uint64_t at,
+               bool wants_logprob)
+        : sampler(options, vocab), history(before), step(at), logprob(wants_logprob) {}
+    Sampler sampler;
+    std::vector<int32_t> history;
+    uint64_t step;
+    bool logprob;
+    cuda::DeviceMemory biases, tokens;
+  };
+
+  void expect_refusal(const cuda::SampleRecord &found, const Error &error) {
+    const std::string what = error.what(), token = "token " + std::to_string(found.token) + ":";
+    switch (found.status) {
+      case cuda::SampleStatus::Ok:
+        ADD_FAILURE() << "expected " << what;
+        return;
+      case cuda::SampleStatus::Nan:
+        EXPECT_NE(what.find("found nan"), what.npos) << what;
+        break;
+      case cuda::SampleStatus::Infinite:
+        EXPECT_NE(what.find("found inf"), what.npos) << what;
+        break;
+      case cuda::SampleStatus::None:
+        EXPECT_NE(what.find("found none"), what.npos) << what;
+        return;
+    }
+    EXPECT_NE(what.find(token), what.npos) << what << ", not " << token;
+  }
+
+  int32_t vocab_, stride_, rows_;
+  cuda::Queue queue_;
+  cuda::DeviceMemory logits_, slots_, table_, work_, inputs_;
+  cuda::HostMemory ring_, top_;
+  std::vector<cuda::SampleSlot> slots_of_;
+  std::vector<std::optional<Generation>> generations_;
+};
+
+}  // namespace rz::test
