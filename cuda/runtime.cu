@@ -215,7 +215,9 @@ void Queue::reach(Mark &mark) {
   check(cudaEventRecord(static_cast<Event &>(mark).event, state_->stream), "marking");
 }
 
-void Queue::wait_for(Mark &mark) { check(cudaEventSynchronize(static_cast<Event &>(mark).event), "computing"); }
+void Queue::wait_for(Mark &mark) {
+  check(cudaEventSynchronize(static_cast<Event &>(mark).event), "computing");
+}
 
 double Queue::microseconds(Mark &from, Mark &to) {
   float milliseconds = 0;

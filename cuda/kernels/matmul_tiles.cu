@@ -232,6 +232,9 @@ void many(Queue &queue, const MatmulArgs &a, int experts) {
 
 }  // namespace
 
+// Steps of weights on their way to one row tile: as many as the registers of half a multiprocessor hold.
+constexpr int kDeep = sizeof(RZ_DECODER) >= 40 ? 2 : sizeof(RZ_DECODER) >= 32 ? 3 : 4;
+
 template <class Decoder>
 void matmul_tiles(Queue &queue, const MatmulArgs &a, int experts) {
   const int rows = experts > 0 ? (a.rows + experts - 1) / experts : a.rows;  // that a block will see, about
@@ -243,7 +246,7 @@ void matmul_tiles(Queue &queue, const MatmulArgs &a, int experts) {
   } else if (rows > 8) {
     gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 2>(queue, a, experts);
   } else {
-    gated ? few<true, 2, 1, 2>(queue, a, experts) : few<false, 1, 1, 4>(queue, a, experts);
+    gated ? few<true, 2, 1, 2>(queue, a, experts) : few<false, 1, 1, kDeep>(queue, a, experts);
   }
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/error.h"
 #include "backend/cost.h"
+#include "base/error.h"
 
 namespace rz::cpu {
 

@@ -30,8 +30,7 @@ AttnOp attention(int32_t window) {
   return op;
 }
 
-OpCost cost(int32_t window, const std::vector<int32_t> &positions,
-                 const std::vector<int32_t> &sequences) {
+OpCost cost(int32_t window, const std::vector<int32_t> &positions, const std::vector<int32_t> &sequences) {
   Batch batch;
   batch.tokens = positions;  // any numbers
   batch.positions = positions;

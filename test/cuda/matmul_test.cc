@@ -13,8 +13,9 @@ const Type kTypes[] = {Type::F32,  Type::F16,  Type::BF16, Type::Q4_0,   Type::Q
                        Type::Q5_0, Type::Q5_1, Type::Q8_0, Type::Q2_K,   Type::Q3_K,
                        Type::Q4_K, Type::Q5_K, Type::Q6_K, Type::IQ4_NL, Type::IQ4_XS};
 
-// What a sum of products may be off by, relative to the root of the sum of their squares. Weights are rounded to 11 bits,
-// and so are scales and minima, which up to 32 neighbours share: there the errors of a group add up.
+// What a sum of products may be off by, relative to the root of the sum of their squares. Weights are rounded
+// to 11 bits, and so are scales and minima, which up to 32 neighbours share: there the errors of a group add
+// up.
 double tolerance(Format format) {
   const bool has_minima = format == Format::Q4_K || format == Format::Q5_K || format == Format::A8;
   return has_minima ? 1.5e-2 : 3e-3;
