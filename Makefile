@@ -29,16 +29,18 @@ CXXFLAGS += -std=c++20 $(OPT) -fPIC -fvisibility=hidden -fvisibility-inlines-hid
 CFLAGS   += -std=c99 $(OPT) -fPIC $(WARN) $(SANITIZE)
 LDFLAGS  += -pthread $(SANITIZE)
 # Libraries that end inside ours: static archives, their symbols hidden.
-static_library = $(shell $(CXX) -print-file-name=lib$(1).a)
+# LIBRARIES: a folder that has them, and their headers, instead of the system.
+static_library = $(if $(LIBRARIES),$(LIBRARIES)/lib/lib$(1).a,$(shell $(CXX) -print-file-name=lib$(1).a))
+CPPFLAGS += $(if $(LIBRARIES),-isystem $(LIBRARIES)/include)
 DEPS      = $(call static_library,pcre2-8) $(call static_library,utf8proc) $(MIMALLOC)
 LDLIBS   += $(DEPS) -ldl
 
 # ---- set-up: what is missing is installed where a person asked to run something, and only named elsewhere ----------
 asked = $(filter $(1),$(MAKECMDGOALS))
-SETUP_GROUPS := build $(if $(call asked,test test-% bench-kernels),test) $(if $(call asked,lint),lint)
+SETUP_GROUPS := build $(if $(call asked,test test-% bench-kernels gpu-kit),test) $(if $(call asked,lint),lint)
 SETUP_DONE   := $(BUILD)/setup-$(subst $() ,-,$(strip $(SETUP_GROUPS)))
 $(SETUP_DONE): lib/setup.sh
-	@lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels lint),,--check) $(SETUP_GROUPS)
+	@$(if $(LIBRARIES),,lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels gpu-kit lint),,--check) $(SETUP_GROUPS))
 	@mkdir -p $(@D); touch $@
 
 # ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
@@ -76,8 +78,11 @@ endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 # ---- the library ------------------------------------------------------------------------------------------------
+# The CUDA plugin is made where nvcc is, but not with checks compiled in: NVCC= leaves it out.
+NVCC        ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+CUDA_PLUGIN := $(if $(and $(NVCC),$(if $(SANITIZE),,yes)),$(BUILD)/librz_cuda.so)
 SHARED := $(BUILD)/librz.so.$(VERSION)
-lib: $(BUILD)/librz.so $(BUILD)/librz.a
+lib: $(BUILD)/librz.so $(BUILD)/librz.a $(CUDA_PLUGIN)
 
 # Only the shared library brings its own operator new: a static one lives with its host's.
 $(BUILD)/lib/base/heap_new.own.o: lib/base/heap_new.cc | $(SETUP_DONE)
@@ -123,8 +128,7 @@ $(BUILD)/cuda/%.o: cuda/%.cc | $(SETUP_DONE)
 $(BUILD)/rooms/cuda.a: $(CUDA_HOST) $(call objects,$(sort $(wildcard cuda/emulator/*.cc))) $(call kernel_objects_in,$(EMULATED))
 	@mkdir -p $(@D); rm -f $@; ar rcs $@ $^
 
-# The plugin, where nvcc is. No contraction here either; a kernel that spills registers fails.
-NVCC         ?= $(firstword $(shell command -v nvcc 2>/dev/null) $(wildcard /usr/local/cuda/bin/nvcc))
+# For devices. No contraction here either; a kernel that spills registers fails.
 CUDA_TARGETS := 80 90a 100 120
 CUDA_PTX     := 80
 NVCCFLAGS    := -std=c++20 -O3 -fmad=false -Ilib -I. -Iinclude -DRZ_VERSION='"$(VERSION)"' -Xcompiler -fPIC,-fvisibility=hidden \
@@ -221,7 +225,29 @@ test-sanitizers:  ## the rooms under address and undefined behaviour checks, tho
 	$(MAKE) BUILD=.build/tsan OPT="-O1 -g1" SANITIZE=-fsanitize=thread TEST_ROOMS="$(filter $(THREAD_ROOMS),$(TEST_ROOMS))" \
 	  RUN_UNDER="setarch -R" test-rooms
 test-clang:  ## everything built by clang++-14, warnings as errors
-	$(MAKE) BUILD=.build/clang CXX=clang++-14 CC=clang-14 test-programs
+	$(MAKE) BUILD=.build/clang CXX=clang++-14 CC=clang-14 NVCC= test-programs
+
+# On a machine with a GPU: the tests of the kernels and the executor on the device itself, and models by the C API, whose
+# plugin lies beside the program.
+GPU_TESTS   := $(filter-out test/cuda/emulated_%,$(sort $(wildcard test/cuda/*.cc))) \
+  $(addprefix test/api/,golden_test.cc trained_test.cc host.cc likelihood.cc)
+GPU_OBJECTS := $(patsubst %.cc,$(BUILD)/on-device/%.o,$(GPU_TESTS))
+GPU_ARCHIVES = $(BUILD)/rooms/test-support.a $(foreach r,$(call reverse,$(ROOMS)),$(BUILD)/rooms/$(r).a)
+$(BUILD)/on-device/%.o: %.cc | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< (on device)"; $(CXX) $(CPPFLAGS) -DRZ_ON_DEVICE -Itest -I. $(CXXFLAGS) -c $< -o $@
+$(BUILD)/test-gpu: $(GPU_OBJECTS) $(DEVICE_OBJECTS) $(GPU_ARCHIVES)
+	@echo "  ld  $@"; $(CXX) $(LDFLAGS) -static-libstdc++ -static-libgcc -o $@ $(GPU_OBJECTS) \
+	  $(filter-out %/plugin.o,$(DEVICE_OBJECTS)) -Wl,--start-group $(GPU_ARCHIVES) -Wl,--end-group $(CUDART) $(LDLIBS) -lrt \
+	  $(call static_library,gtest) $(call static_library,gtest_main)
+test-gpu-programs: $(BUILD)/test-gpu $(CUDA_PLUGIN) $(BUILD)/rz $(BUILD)/rz-synth
+test-gpu: $(BUILD)/test-gpu $(CUDA_PLUGIN)  ## on a machine with a GPU: kernels, executor and models on the device itself
+	@test/run.sh $(BUILD) $(BUILD)/test-gpu
+
+# What such a machine needs and may not be able to fetch: programs with their libraries inside, the tests and their data,
+# and the sources. ./run in that folder tests and measures; where the programs do not fit the system, it builds them.
+GPU_KIT := $(BUILD)/gpu-kit
+gpu-kit: test-gpu-programs  ## packs what a machine with a GPU and no network needs into one folder
+	@test/gpu/pack.sh $(BUILD) $(GPU_KIT)
 
 # ---- measuring ------------------------------------------------------------------------------------------------------
 $(BUILD)/rz-synth: $(call objects,$(sort $(wildcard test/synth/*.cc))) $(BUILD)/rooms/test-support.a $(ROOM_ARCHIVES)
@@ -253,6 +279,7 @@ install: all  ## headers, libraries, rz.pc, CMake package and the tool, under PR
 	$(fill) lib/rz.pc.in > $(DEST)/lib/pkgconfig/rz.pc
 	$(fill) lib/rzConfig.cmake.in > $(DEST)/lib/cmake/rz/rzConfig.cmake
 	$(fill) lib/rzConfigVersion.cmake.in > $(DEST)/lib/cmake/rz/rzConfigVersion.cmake
+	$(if $(CUDA_PLUGIN),install -s -m 644 $(CUDA_PLUGIN) $(DEST)/lib/)
 	install -s -m 755 $(BUILD)/rz $(DEST)/bin/
 	install -m 644 examples/models/stories.gguf $(DEST)/share/rz/
 
@@ -265,6 +292,6 @@ help:  ## this list
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib examples run test test-c test-rooms test-programs test-sanitizers test-clang bench bench-kernels lint tidy install clean \
+.PHONY: all lib examples run test test-c test-rooms test-programs test-gpu test-gpu-programs gpu-kit test-sanitizers test-clang bench bench-kernels lint tidy install clean \
   help $(addprefix test-,$(TEST_ROOMS))
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

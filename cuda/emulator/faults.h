@@ -26,6 +26,9 @@ struct Faults {
   }
 };
 
-Faults &faults();
+inline Faults &faults() {
+  static Faults all;
+  return all;
+}
 
 }  // namespace rz::cuda::emulator

@@ -18,15 +18,6 @@
 
 namespace rz::cuda {
 
-namespace emulator {
-
-Faults &faults() {
-  static Faults all;
-  return all;
-}
-
-}  // namespace emulator
-
 using emulator::Block;
 using emulator::faults;
 

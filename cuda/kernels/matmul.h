@@ -46,36 +46,40 @@ struct Strand {
 };
 RZ_DEVICE Strand strand_of(int steps, int i) { return {steps * i / kStrands, steps * (i + 1) / kStrands}; }
 
-// acc[m][n] += tiles row_tile + m times x rows, over the steps of a strand. x[n]: the lane's row of n-tile n,
-// or null. What is kept of weights ahead of their use is kAhead steps; begin() asks for those and may be
-// called before the kernel ahead has ended.
+RZ_DEVICE bool is_gated(const MatmulArgs &a) { return a.segments[0].gate.rows > 0; }
+
+// acc[m][n] += row tile m times x rows, over the steps of a strand. Without a gate, the MT row tiles are
+// neighbours in W; with one, the first half of them is in W and the second in the gate, both for the same
+// rows of y. x[n]: the lane's row of n-tile n, or null. What is kept of weights ahead of their use is kAhead
+// steps; begin() asks for those and may be called before the kernel ahead has ended.
 template <class Decoder, int MT, int kAhead>
 struct Stream {
+  using Tile = typename Decoder::Tile;
   Decoder ring[kAhead][MT];
-  const typename Decoder::Tile *tiles;  // of the first row tile
-  int row_stride;                       // tiles of a row of tiles
+  const Tile *tiles[MT];  // a row of tiles each; null past the last one
   int at, last;
 
-  RZ_DEVICE void begin(const Tiles &w, int expert, int row_tile, Strand strand) {
-    tiles = reinterpret_cast<const typename Decoder::Tile *>(w.data) +
-            (static_cast<size_t>(expert) * w.row_tiles + row_tile) * w.col_tiles;
-    row_stride = w.col_tiles;
+  RZ_DEVICE void begin(const MatmulSegment &s, bool gated, int expert, int row_tile, Strand strand) {
+    const int of_w = gated ? MT / 2 : MT;
+    RZ_UNROLL
+    for (int m = 0; m < MT; ++m) {
+      const Tiles &w = m < of_w ? s.w : s.gate;
+      const int row = row_tile + (m < of_w ? m : m - of_w);
+      tiles[m] = row < w.row_tiles ? reinterpret_cast<const Tile *>(w.data) +
+                                         (static_cast<size_t>(expert) * w.row_tiles + row) * w.col_tiles
+                                   : nullptr;
+    }
     at = strand.first;
     last = strand.last;
     RZ_UNROLL
-    for (int i = 0; i < kAhead; ++i) fill(i, at + i, w.row_tiles - row_tile);
-    rows_left = w.row_tiles - row_tile;
+    for (int i = 0; i < kAhead; ++i) fill(i, at + i);
   }
-  int rows_left;
 
-  RZ_DEVICE void fill(int slot, int step, int rows_here) {
+  RZ_DEVICE void fill(int slot, int step) {
     if (step >= last) return;
     RZ_UNROLL
     for (int m = 0; m < MT; ++m) {
-      if (m < rows_here) {
-        ring[slot][m].load(tiles[static_cast<size_t>(m) * row_stride + step / Decoder::Tile::kSteps],
-                           step % Decoder::Tile::kSteps, lane());
-      }
+      if (tiles[m]) ring[slot][m].load(tiles[m][step / Tile::kSteps], step % Tile::kSteps, lane());
     }
   }
 
@@ -113,7 +117,7 @@ struct Stream {
         mma16816(acc[m][n], a[3], b[n][1].z, b[n][1].w);
       }
     }
-    fill(slot, step + kAhead, rows_left);
+    fill(slot, step + kAhead);
   }
 };
 

@@ -37,10 +37,12 @@ RZ_DEVICE void clear(float (&acc)[MT][NT][4]) {
 
 // One strand of MT row tiles by 8 NT rows.
 template <int kAhead, int MT, int NT>
-RZ_DEVICE void add_strand(const MatmulArgs &a, const Tiles &w, const Piece &piece, int strand, int first,
-                          int left, float (&acc)[MT][NT][4]) {
+RZ_DEVICE void add_strand(const MatmulArgs &a, const Piece &piece, int strand, int first, int left,
+                          float (&acc)[MT][NT][4]) {
+  const MatmulSegment &segment = a.segments[piece.segment];
   Stream<RZ_DECODER, MT, kAhead> stream;
-  stream.begin(w, piece.expert, piece.row_tile, strand_of(steps_of(w.cols), strand));
+  stream.begin(segment, is_gated(a), piece.expert, piece.row_tile,
+               strand_of(steps_of(segment.w.cols), strand));
   pdl_wait();
   const Half *x[NT];
   find_rows(a, first, left, x);
@@ -53,12 +55,12 @@ struct FewShared {
   float sums[kStrands][MT][kTileRows * 8];  // of one tile of eight rows
 };
 
-// acc of every strand becomes y. With a gate, the first half of the row tiles is of W and the second of the
-// gate.
-template <bool kGated, int MT, int NT>
+// acc of every strand becomes y.
+template <int MT, int NT>
 RZ_DEVICE void finish_strands(const MatmulArgs &a, const Piece &piece, int first, int left,
                               const float (&acc)[MT][NT][4]) {
-  constexpr int kTiles = kGated ? MT / 2 : MT;  // of y
+  const bool gated = is_gated(a);
+  const int tiles = gated ? MT / 2 : MT;  // of y
   auto &sums = shared<FewShared<MT>>().sums;
   const MatmulSegment &segment = a.segments[piece.segment];
   const int g = lane() / 4, t = lane() % 4;
@@ -71,26 +73,25 @@ RZ_DEVICE void finish_strands(const MatmulArgs &a, const Piece &piece, int first
       for (int i = 0; i < 4; ++i) sums[warp()][m][(g + i / 2 * 8) * 8 + 2 * t + i % 2] = acc[m][n][i];
     }
     sync();
-    for (int e = thread(); e < kTiles * kTileRows * 8; e += kMatmulThreads) {
+    for (int e = thread(); e < tiles * kTileRows * 8; e += kMatmulThreads) {
       const int m = e / (kTileRows * 8), in_tile = e % (kTileRows * 8);
       const int row = (piece.row_tile + m) * kTileRows + in_tile / 8, i = n * 8 + in_tile % 8;
       if (row >= segment.w.rows || i >= left) continue;
       float sum = 0, gate = 0;
       for (int s = 0; s < kStrands; ++s) {
         sum += sums[s][m][in_tile];
-        if (kGated) gate += sums[s][m + MT / 2][in_tile];
+        if (gated) gate += sums[s][m + MT / 2][in_tile];
       }
       finish(segment, a.x_unscale, row, a.slots ? a.slots[first + i] : first + i, sum, gate);
     }
   }
 }
 
-template <bool kGated, int MT, int NT, int kAhead>
+template <int MT, int NT, int kAhead>
 RZ_KERNEL(kMatmulThreads, MT *NT <= 4 ? 2 : 1)
 matmul_few_kernel(RZ_ARGS(MatmulArgs) a) {
   Piece piece;
-  find_tiles(a, kGated ? MT / 2 : MT, piece);
-  const MatmulSegment &segment = a.segments[piece.segment];
+  find_tiles(a, is_gated(a) ? MT / 2 : MT, piece);
   if (a.slots) {
     pdl_wait();
     if (!find_expert(a, piece)) return;
@@ -103,16 +104,9 @@ matmul_few_kernel(RZ_ARGS(MatmulArgs) a) {
     const int first = piece.first + done, left = piece.count - done;
     float acc[MT][NT][4];
     clear(acc);
-    if constexpr (kGated) {
-      auto &of_w = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[0]);
-      auto &of_gate = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[MT / 2]);
-      add_strand<kAhead>(a, segment.w, piece, warp(), first, left, of_w);
-      add_strand<kAhead>(a, segment.gate, piece, warp(), first, left, of_gate);
-    } else {
-      add_strand<kAhead>(a, segment.w, piece, warp(), first, left, acc);
-    }
+    add_strand<kAhead>(a, piece, warp(), first, left, acc);
     if (done + 8 * NT >= piece.count) pdl_go();
-    finish_strands<kGated>(a, piece, first, left, acc);
+    finish_strands(a, piece, first, left, acc);
   }
 }
 
@@ -127,14 +121,15 @@ struct ManyShared {
 };
 RZ_DEVICE float &total(int m, int n, int i) { return shared<ManyShared>().totals[m][n][i][thread()]; }
 
-template <bool kGated>
 RZ_KERNEL(kMatmulThreads, 1)
 matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
-  constexpr int MT = kWarpTiles, NT = kWarpRows, kTiles = kGated ? MT / 2 : MT;  // of a warp
+  constexpr int MT = kWarpTiles, NT = kWarpRows;
+  const bool gated = is_gated(a);
+  const int tiles = gated ? MT / 2 : MT;  // of y, a warp's
   Piece piece;
-  find_tiles(a, 2 * kTiles, piece);
+  find_tiles(a, 2 * tiles, piece);
   const MatmulSegment &segment = a.segments[piece.segment];
-  piece.row_tile += warp() % 2 * kTiles;
+  piece.row_tile += warp() % 2 * tiles;
   if (a.slots) {
     pdl_wait();
     if (!find_expert(a, piece)) return;
@@ -153,14 +148,7 @@ matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
     for (int strand = 0; strand < kStrands; ++strand) {
       float acc[MT][NT][4];
       clear(acc);
-      if constexpr (kGated) {
-        auto &of_w = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[0]);
-        auto &of_gate = reinterpret_cast<float(&)[MT / 2][NT][4]>(acc[MT / 2]);
-        add_strand<1>(a, segment.w, piece, strand, first, left, of_w);
-        add_strand<1>(a, segment.gate, piece, strand, first, left, of_gate);
-      } else {
-        add_strand<1>(a, segment.w, piece, strand, first, left, acc);
-      }
+      add_strand<1>(a, piece, strand, first, left, acc);
       RZ_UNROLL
       for (int m = 0; m < MT; ++m) {
         RZ_UNROLL
@@ -170,8 +158,7 @@ matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
         }
       }
     }
-    RZ_UNROLL
-    for (int m = 0; m < kTiles; ++m) {
+    for (int m = 0; m < tiles; ++m) {
       RZ_UNROLL
       for (int n = 0; n < NT; ++n) {
         RZ_UNROLL
@@ -179,7 +166,7 @@ matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
           const int row = (piece.row_tile + m) * kTileRows + g + i / 2 * 8, of = n * 8 + 2 * t + i % 2;
           if (row >= segment.w.rows || of >= left) continue;
           finish(segment, a.x_unscale, row, a.slots ? a.slots[first + of] : first + of, total(m, n, i),
-                 kGated ? total(m + MT / 2, n, i) : 0.0f);
+                 gated ? total(m + MT / 2, n, i) : 0.0f);
         }
       }
     }
@@ -215,39 +202,33 @@ embed_kernel(RZ_ARGS(EmbedArgs) a) {
   }
 }
 
-template <bool kGated, int MT, int NT, int kAhead>
+template <int MT, int NT, int kAhead>
 void few(Queue &queue, const MatmulArgs &a, int experts) {
-  const Grid grid{static_cast<uint32_t>(blocks_of(a, kGated ? MT / 2 : MT)),
+  const Grid grid{static_cast<uint32_t>(blocks_of(a, a.segments[0].gate.rows > 0 ? MT / 2 : MT)),
                   static_cast<uint32_t>(experts > 0 ? experts : (a.rows + 8 * NT - 1) / (8 * NT))};
-  launch(queue, matmul_few_kernel<kGated, MT, NT, kAhead>, "matmul few", grid, kMatmulThreads,
-         sizeof(FewShared<MT>), a);
+  launch(queue, matmul_few_kernel<MT, NT, kAhead>, "matmul few", grid, kMatmulThreads, sizeof(FewShared<MT>),
+         a);
 }
 
-template <bool kGated>
 void many(Queue &queue, const MatmulArgs &a, int experts) {
-  const Grid grid{static_cast<uint32_t>(blocks_of(a, kGated ? kManyTiles / 2 : kManyTiles)),
-                  static_cast<uint32_t>(experts > 0 ? experts : (a.rows + kManyRows - 1) / kManyRows)};
-  launch(queue, matmul_many_kernel<kGated>, "matmul many", grid, kMatmulThreads, sizeof(ManyShared), a);
+  const Grid grid{
+      static_cast<uint32_t>(blocks_of(a, a.segments[0].gate.rows > 0 ? kManyTiles / 2 : kManyTiles)),
+      static_cast<uint32_t>(experts > 0 ? experts : (a.rows + kManyRows - 1) / kManyRows)};
+  launch(queue, matmul_many_kernel, "matmul many", grid, kMatmulThreads, sizeof(ManyShared), a);
 }
+
+// Steps of weights on their way: as many as half the registers of a multiprocessor hold for two row tiles.
+constexpr int kDeep = sizeof(RZ_DECODER) >= 40 ? 1 : 2;
 
 }  // namespace
-
-// Steps of weights on their way to one row tile: as many as the registers of half a multiprocessor hold.
-constexpr int kDeep = sizeof(RZ_DECODER) >= 40 ? 2 : sizeof(RZ_DECODER) >= 32 ? 3 : 4;
 
 template <class Decoder>
 void matmul_tiles(Queue &queue, const MatmulArgs &a, int experts) {
   const int rows = experts > 0 ? (a.rows + experts - 1) / experts : a.rows;  // that a block will see, about
-  const bool gated = a.segments[0].gate.rows > 0;
-  if (rows > kFewRows) {
-    gated ? many<true>(queue, a, experts) : many<false>(queue, a, experts);
-  } else if (rows > 16) {
-    gated ? few<true, 4, 4, 1>(queue, a, experts) : few<false, 4, 4, 1>(queue, a, experts);
-  } else if (rows > 8) {
-    gated ? few<true, 2, 2, 2>(queue, a, experts) : few<false, 1, 2, 2>(queue, a, experts);
-  } else {
-    gated ? few<true, 2, 1, 2>(queue, a, experts) : few<false, 1, 1, kDeep>(queue, a, experts);
-  }
+  if (rows > kFewRows) return many(queue, a, experts);
+  if (rows > 16) return few<4, 4, 1>(queue, a, experts);
+  if (rows > 8) return few<2, 2, kDeep>(queue, a, experts);
+  few<2, 1, kDeep>(queue, a, experts);
 }
 
 template <class Decoder>

@@ -3,8 +3,7 @@
 #include <fstream>
 
 #include "api/host.h"
-#include "support/kernel_sets.h"
-#include "support/plugins.h"
+#include "support/devices.h"
 #include "support/relative_error.h"
 #include "support/shared_data.h"
 
@@ -49,10 +48,8 @@ constexpr Golden kGolden[] = {
 
 // Logits of every token of a fresh timeline, (tokens, vocabulary), on the device named.
 std::vector<float> logits_of(const std::string &path, const std::string &device, const Tokens &tokens) {
-  const std::string library = test_plugin("cuda_emulated");
   rz_model_options options = model_options();
-  options.device = device.c_str();
-  options.cuda_library = library.c_str();
+  choose_device(device, options);
   const ModelHandle model = load(&options, path);
   rz_model_info info = RZ_INIT(rz_model_info);
   EXPECT_EQ(rz_model_get_info(model, &info, nullptr), RZ_OK);
@@ -89,14 +86,6 @@ TEST_P(GoldenLogits, AreWithinTheirBounds) {
     const double allowed = device == "cuda" ? 1.2 : 1.1;
     EXPECT_LE(error_against(base + ".exact.f32", logits), allowed * golden.exact_error);
   }
-}
-
-// The CPU with each set of kernels, and the emulated GPU.
-std::vector<std::string> devices() {
-  std::vector<std::string> all;
-  for (const std::string &kernels : kernel_sets()) all.push_back("cpu:" + kernels);
-  all.push_back("cuda");
-  return all;
 }
 
 std::string name_of(const testing::TestParamInfo<Param> &info) {

@@ -1,4 +1,5 @@
 #include "api/likelihood.h"
+#include "support/devices.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,10 +8,9 @@
 
 namespace rz::test {
 
-ModelHandle load_with_kernels(const std::filesystem::path &path, const std::string &kernels) {
-  const std::string device = "cpu:" + kernels;
+ModelHandle load_on(const std::filesystem::path &path, const std::string &device) {
   rz_model_options options = model_options();
-  options.device = device.c_str();
+  choose_device(device, options);
   return load(&options, path.string());
 }
 

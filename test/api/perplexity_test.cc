@@ -22,7 +22,7 @@ std::filesystem::path quantize(const std::filesystem::path &in, const char *sche
 class Perplexity : public testing::TestWithParam<std::string> {
  protected:
   double of(const std::filesystem::path &path) const {
-    const ModelHandle model = load_with_kernels(path, GetParam());
+    const ModelHandle model = load_on(path, "cpu:" + GetParam());
     // The plain kernels are slow, and a story has hundreds of tokens.
     return perplexity(model, held_out_stories(model, GetParam() == "plain" ? 2 : 6));
   }
