@@ -101,6 +101,7 @@ CudaExecutor::CudaExecutor(int device, const Plan &plan, const ExecutorOptions &
       weights_(queue_, plan, options.progress),
       activations_(queue_, plan, options.max_rows),
       state_(queue_, options.max_rows, options.max_logit_rows),
+      seats_(queue_, options.max_logit_rows),
       pages_(device, kv_.page_bytes * static_cast<uint64_t>(options.pages)),
       scratch_memory_(device, carve(nullptr, plan, options).bytes),
       scratch_(carve(scratch_memory_.data(), plan, options)),
@@ -126,7 +127,7 @@ int32_t CudaExecutor::run(const Batch &batch, const RunControl &control) {
   if (control.first_op == 0) {
     shape_ = StepState::shape_of(batch, options_.max_rows, options_.max_logit_rows);
     if (state_.load(queue_, batch, shape_)) recordings_.clear();
-    make_room_for_states(shape_);
+    make_room(shape_);
   }
   const auto n_ops = static_cast<int32_t>(plan_.ops.size());
   const bool whole =
@@ -136,9 +137,13 @@ int32_t CudaExecutor::run(const Batch &batch, const RunControl &control) {
     compute(shape_);
   } else {
     reached = compute_in_parts(batch, control);
+    if (reached == n_ops) sample_rows(shape_);
   }
-  if (reached == n_ops) give_results(batch);
-  queue_.wait();
+  if (reached == n_ops) {
+    give_results(batch);
+  } else {
+    queue_.wait();
+  }
   return reached;
 }
 
@@ -150,6 +155,7 @@ void CudaExecutor::compute(const StepShape &shape) {
     try {
       rope_angles_of(shape);
       for (const Op &op : plan_.ops) enqueue(op, shape);
+      sample_rows(shape);
     } catch (...) {
       queue_.end_recording();
       recordings_.erase(shape);
@@ -190,32 +196,63 @@ int32_t CudaExecutor::compute_in_parts(const Batch &batch, const RunControl &con
   return n_ops;
 }
 
-// Attention of few rows over long contexts is shared by blocks that meet in memory.
-void CudaExecutor::make_room_for_states(const StepShape &shape) {
-  uint64_t needed = 0;
+// What blocks share: attention of few rows over long contexts, and the sampler's lists. Grows with the steps
+// that come.
+void CudaExecutor::make_room(const StepShape &shape) {
+  uint64_t states = 0;
   for (const Op &op : plan_.ops) {
     if (const auto *o = std::get_if<AttnOp>(&op)) {
-      needed = std::max(needed, attention_state_bytes(attention_of(*o, shape)));
+      states = std::max(states, attention_state_bytes(attention_of(*o, shape)));
     }
   }
-  if (needed <= states_.size_bytes()) return;
-  queue_.wait();
-  recordings_.clear();
-  states_ = {};
-  states_ = DeviceMemory(queue_.device(), needed);
+  const uint64_t work =
+      shape.sampled ? static_cast<uint64_t>(shape.logit_rows) * sample_work_bytes(plan_.vocab) : 0;
+  const auto grow = [&](DeviceMemory &memory, uint64_t needed) {
+    if (needed <= memory.size_bytes()) return;
+    queue_.wait();
+    recordings_.clear();
+    memory = {};
+    memory = DeviceMemory(queue_.device(), needed);
+    queue_.fill(memory.data(), 0, needed);
+  };
+  grow(states_, states);
+  grow(sample_work_, work);
 }
 
+void CudaExecutor::sample_rows(const StepShape &shape) {
+  if (!shape.sampled) return;
+  SampleArgs args;
+  args.logits = scratch_.logits;
+  args.rows = shape.logit_rows;
+  args.vocab = args.logits_stride = plan_.vocab;
+  args.slots = state_.slots();
+  args.table = seats_.rows();
+  args.work = sample_work_.data();
+  sample(queue_, args);
+}
+
+// Of the logits only those that the host samples.
 void CudaExecutor::give_results(const Batch &batch) {
   const uint64_t vocab = static_cast<uint64_t>(plan_.vocab) * sizeof(float),
                  hidden = static_cast<uint64_t>(plan_.hidden) * sizeof(float);
-  const uint64_t logit_bytes = batch.logit_rows.size() * vocab,
-                 hidden_bytes = batch.hidden_rows.size() * hidden;
+  const size_t n = batch.logit_rows.size();
+  const auto seat_of = [&](size_t i) { return i < batch.seats.size() ? batch.seats[i] : -1; };
   auto *const out = results_.as<std::byte>();
-  if (logit_bytes > 0) queue_.copy_out(out, scratch_.logits, logit_bytes);
-  if (hidden_bytes > 0) queue_.copy_out(out + logit_bytes, scratch_.hidden, hidden_bytes);
-  if (logit_bytes + hidden_bytes > 0) queue_.wait();
-  if (logit_bytes > 0) std::memcpy(batch.logits, out, logit_bytes);
-  if (hidden_bytes > 0) std::memcpy(batch.hidden, out + logit_bytes, hidden_bytes);
+  for (size_t i = 0; i < n; ++i) {
+    if (seat_of(i) < 0)
+      queue_.copy_out(out + i * vocab, scratch_.logits + i * static_cast<size_t>(plan_.vocab), vocab);
+  }
+  const uint64_t hidden_bytes = batch.hidden_rows.size() * hidden;
+  if (hidden_bytes > 0) queue_.copy_out(out + n * vocab, scratch_.hidden, hidden_bytes);
+  queue_.wait();
+  for (size_t i = 0; i < n; ++i) {
+    if (seat_of(i) >= 0) {
+      batch.sampled[i] = seats_.read(seat_of(i));
+    } else {
+      std::memcpy(batch.logits + i * static_cast<size_t>(plan_.vocab), out + i * vocab, vocab);
+    }
+  }
+  if (hidden_bytes > 0) std::memcpy(batch.hidden, out + n * vocab, hidden_bytes);
 }
 
 void CudaExecutor::copy_page(int32_t from, int32_t to) { queue_.copy(page(to), page(from), kv_.page_bytes); }

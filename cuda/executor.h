@@ -12,6 +12,7 @@
 #include "cuda/activations.h"
 #include "cuda/kernels/kernels.h"
 #include "cuda/runtime.h"
+#include "cuda/sampler_table.h"
 #include "cuda/step_state.h"
 #include "cuda/weights.h"
 
@@ -42,6 +43,8 @@ class CudaExecutor final : public Executor {
   void copy_page(int32_t from, int32_t to) override;
   void read_page(int32_t page, std::byte *out) const override;
   void write_page(int32_t page, const std::byte *in) override;
+  int32_t take_seat(const SamplerSeat &seat) override { return seats_.take(queue_, seat); }
+  void give_up_seat(int32_t seat) override { seats_.give_up(seat); }
   void read_buffer(BufferId buffer, int32_t rows, float *out) const override;
   std::vector<ProfileEntry> profile() const override;
   uint64_t compute_bytes() const override { return compute_bytes_; }
@@ -50,7 +53,7 @@ class CudaExecutor final : public Executor {
   // ---- executor.cc
   void compute(const StepShape &shape);
   int32_t compute_in_parts(const Batch &batch, const RunControl &control);
-  void make_room_for_states(const StepShape &shape);
+  void make_room(const StepShape &shape);
   void give_results(const Batch &batch);
   std::byte *page(int32_t number) const {
     return pages_.data() + static_cast<uint64_t>(number) * kv_.page_bytes;
@@ -70,6 +73,7 @@ class CudaExecutor final : public Executor {
   void enqueue(const HeadOp &op, const StepShape &shape);
   void enqueue(const PoolOp &op, const StepShape &shape);
   void rope_angles_of(const StepShape &shape);
+  void sample_rows(const StepShape &shape);
   void gate_up(MatmulArgs args, int experts);
   MatmulArgs matmul_of(BufferId in, int32_t rows) const;
   MatmulArgs experts_of(BufferId in, int32_t rows, int32_t slots_per_x) const;
@@ -86,7 +90,10 @@ class CudaExecutor final : public Executor {
   DeviceWeights weights_;
   Activations activations_;
   StepState state_;
-  DeviceMemory pages_, scratch_memory_, states_;
+  SamplerTable seats_;
+  DeviceMemory pages_, scratch_memory_;
+  DeviceMemory states_;       // see AttentionArgs; grows
+  DeviceMemory sample_work_;  // see SampleArgs; grows
   Scratch scratch_;
   HostMemory results_;  // logits (max_logit_rows, vocab), then hidden states (max_rows, hidden)
   uint64_t compute_bytes_ = 0;

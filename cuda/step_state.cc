@@ -23,6 +23,11 @@ int32_t size_for(int32_t n, int32_t most) {
   return std::min(size, most);
 }
 
+uint64_t slots_at(int32_t max_rows, int32_t max_logit_rows) {
+  return (static_cast<uint64_t>(max_rows) * kRowArrays + static_cast<uint64_t>(max_logit_rows)) *
+         sizeof(int32_t);
+}
+
 }  // namespace
 
 StepShape StepState::shape_of(const Batch &batch, int32_t max_rows, int32_t max_logit_rows) {
@@ -35,17 +40,18 @@ StepShape StepState::shape_of(const Batch &batch, int32_t max_rows, int32_t max_
   const int32_t last = *std::ranges::max_element(batch.positions);
   shape.chunks = 1;
   while (shape.chunks * kChunkTokens <= last) shape.chunks *= 2;
+  shape.sampled = std::ranges::any_of(batch.seats, [](int32_t seat) { return seat >= 0; });
   return shape;
 }
 
 uint64_t StepState::bytes(int32_t max_rows, int32_t max_logit_rows) {
-  return (static_cast<uint64_t>(max_rows) * kRowArrays + static_cast<uint64_t>(max_logit_rows)) *
-         sizeof(int32_t);
+  return slots_at(max_rows, max_logit_rows) + static_cast<uint64_t>(max_logit_rows) * sizeof(SampleSlot);
 }
 
 StepState::StepState(Queue &queue, int32_t max_rows, int32_t max_logit_rows)
     : max_rows_(max_rows),
       max_logit_rows_(max_logit_rows),
+      slots_at_(slots_at(max_rows, max_logit_rows)),
       host_(bytes(max_rows, max_logit_rows)),
       device_(queue.device(), bytes(max_rows, max_logit_rows)),
       host_tables_(kFirstTableBytes),
@@ -81,6 +87,11 @@ bool StepState::load(Queue &queue, const Batch &batch, const StepShape &shape) {
   };
   chosen(3, batch.hidden_rows, shape.hidden_rows);
   chosen(4, batch.logit_rows, shape.logit_rows);
+  auto *slots = host_.as<SampleSlot>(slots_at_);
+  for (int32_t i = 0; i < shape.logit_rows; ++i) {
+    slots[i] = {};
+    if (static_cast<size_t>(i) < batch.seats.size()) slots[i].row = batch.seats[static_cast<size_t>(i)];
+  }
   queue.copy_in(device_.data(), host_.as<std::byte>(), host_.size_bytes());
   if (at > 0) queue.copy_in(device_tables_.data(), table, static_cast<uint64_t>(at) * sizeof(int32_t));
   return moved;

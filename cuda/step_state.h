@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "cuda/kernels/sampling.h"
 #include "cuda/runtime.h"
 
 namespace rz::cuda {
@@ -19,6 +20,7 @@ struct StepShape {
   int32_t logit_rows = 0;   // that want logits
   int32_t hidden_rows = 0;  // that want their hidden state
   int32_t chunks = 0;       // most of attention that a row may have
+  bool sampled = false;     // some of the logit rows have a seat at the sampler
   auto operator<=>(const StepShape &) const = default;
 };
 
@@ -37,6 +39,7 @@ class StepState {
   const int32_t *table_of_row() const { return at(2); }
   const int32_t *hidden_rows() const { return at(3); }
   const int32_t *logit_rows() const { return at(4); }
+  const SampleSlot *slots() const { return device_.as<SampleSlot>(slots_at_); }
   const int32_t *tables() const { return device_tables_.as<int32_t>(); }
 
  private:
@@ -44,7 +47,8 @@ class StepState {
   int32_t *host(int array) const { return host_.as<int32_t>() + array * max_rows_; }
 
   int32_t max_rows_, max_logit_rows_;
-  HostMemory host_;      // (4, max_rows), then (max_logit_rows)
+  uint64_t slots_at_;    // bytes
+  HostMemory host_;      // (4, max_rows), (max_logit_rows), then slots (max_logit_rows)
   DeviceMemory device_;  // the same
   HostMemory host_tables_;
   DeviceMemory device_tables_;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/sampling_options.h"
 #include "base/log.h"
 #include "model/plan.h"
 
@@ -33,6 +34,24 @@ struct KvLayout {
   static KvLayout make(const Plan &plan, Type type);
 };
 
+// A generation that a device samples by itself. What it chooses is what the engine's sampler would have.
+struct SamplerSeat {
+  const SamplingOptions *options = nullptr;  // have passed check()
+  std::span<const int32_t> history;          // the timeline so far; the device adds what it chooses
+  uint64_t step = 0;                         // tokens generated so far
+  int32_t most_tokens = 0;                   // the timeline grows to
+};
+
+// What a device chose for a row of logits.
+struct SampledToken {
+  enum class Trouble : uint8_t { None, Nan, Infinite, Nothing };  // Nothing: all logits are -infinity
+  int32_t token = 0;  // or, with Nan and Infinite, whose logit that is
+  float logprob = 0;
+  Trouble trouble = Trouble::None;
+  int32_t n_top = 0;
+  const TokenLogprob *top = nullptr;  // (n_top) best first; until the next run
+};
+
 // N rows to compute, each one token at one position of one sequence. Rows of a sequence are in ascending
 // order of position, and its pages hold every position below its first row's.
 struct Batch {
@@ -41,9 +60,11 @@ struct Batch {
   std::span<const int32_t> sequences;                     // (rows) index into page_tables
   std::span<const std::span<const int32_t>> page_tables;  // per sequence: page of positions 32 i .. 32 i + 31
   std::span<const int32_t> logit_rows;                    // ascending
-  float *logits = nullptr;                                // (logit_rows, vocab)
-  std::span<const int32_t> hidden_rows;                   // ascending; for embeddings
-  float *hidden = nullptr;                                // (hidden_rows, hidden): after the last norm
+  float *logits = nullptr;                                // (logit_rows, vocab); of those without a seat
+  std::span<const int32_t> seats;        // (logit_rows) who takes the row; -1, or empty = the host
+  SampledToken *sampled = nullptr;       // (logit_rows); of those with a seat
+  std::span<const int32_t> hidden_rows;  // ascending; for embeddings
+  float *hidden = nullptr;               // (hidden_rows, hidden): after the last norm
   int32_t rows() const { return static_cast<int32_t>(tokens.size()); }
 };
 
@@ -85,6 +106,10 @@ class Executor {
   virtual void copy_page(int32_t from, int32_t to) = 0;
   virtual void read_page(int32_t page, std::byte *out) const = 0;  // (page_bytes)
   virtual void write_page(int32_t page, const std::byte *in) = 0;  // (page_bytes)
+
+  // A seat at the device's sampler, to be named in batches; -1: the host has to sample. Not during run().
+  virtual int32_t take_seat(const SamplerSeat &) { return -1; }
+  virtual void give_up_seat(int32_t) {}  // any thread, any time
 
   // A buffer of the last run, (rows, width), for comparing backends: copied out after stop_after.
   virtual void read_buffer(BufferId buffer, int32_t rows, float *out) const = 0;

@@ -53,6 +53,8 @@ class PluginExecutor final : public Executor {
   void write_page(int32_t page, const std::byte *in) override {
     call(plugin_.write_page, theirs(), page, in);
   }
+  int32_t take_seat(const SamplerSeat &seat) override { return call(plugin_.take_seat, theirs(), seat); }
+  void give_up_seat(int32_t seat) override { call(plugin_.give_up_seat, theirs(), seat); }
   void read_buffer(BufferId buffer, int32_t rows, float *out) const override {
     call(plugin_.read_buffer, theirs(), buffer, rows, out);
   }

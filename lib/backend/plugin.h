@@ -76,6 +76,8 @@ struct DevicePlugin {
   Crossing<&Executor::copy_page> copy_page;
   Crossing<&Executor::read_page> read_page;
   Crossing<&Executor::write_page> write_page;
+  Crossing<&Executor::take_seat> take_seat;
+  Crossing<&Executor::give_up_seat> give_up_seat;
   Crossing<&Executor::read_buffer> read_buffer;
   // Fills entries[0, capacity) as far as they go; returns how many there are.
   size_t (*profile)(const Executor *, ProfileEntry *entries, size_t capacity, PluginError *);
@@ -96,6 +98,9 @@ constexpr uint32_t plugin_layout(const std::variant<Ops...> *) {
       sizeof(LayerKv),
       sizeof(Rope),
       sizeof(Batch),
+      sizeof(SamplerSeat),
+      sizeof(SamplingOptions),
+      sizeof(SampledToken),
       sizeof(RunControl),
       sizeof(KvLayout),
       sizeof(ProfileEntry),

@@ -103,6 +103,8 @@ constexpr DevicePlugin device_plugin() {
       .copy_page = cross<&Executor::copy_page>,
       .read_page = cross<&Executor::read_page>,
       .write_page = cross<&Executor::write_page>,
+      .take_seat = cross<&Executor::take_seat>,
+      .give_up_seat = cross<&Executor::give_up_seat>,
       .read_buffer = cross<&Executor::read_buffer>,
       .profile = cross_profile,
       .compute_bytes = cross<&Executor::compute_bytes>,

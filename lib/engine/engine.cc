@@ -177,7 +177,11 @@ void Engine::take_outputs() {
   for (const Step::Part &part : step_.parts()) {
     if (part.n_outputs == 0) continue;
     try {
-      part.sequence->take(part.outputs, part.n_outputs);
+      if (part.sampled) {
+        part.sequence->take_token(*part.sampled);
+      } else {
+        part.sequence->take(part.outputs, part.n_outputs);
+      }
     } catch (...) {
       part.sequence->error = current_error();
     }

@@ -58,6 +58,7 @@ Generation::~Generation() {
   Engine::Lock lock = engine_.lock();
   if (stop_ == Finish::None) stop_ = Finish::Cancelled;
   engine_.remove(lock, *this);
+  leave_seat();
   detach();
 }
 
@@ -191,14 +192,41 @@ void Generation::batched(Clock::time_point now) {
   if (first_batch_ == Clock::time_point{}) first_batch_ = now;
 }
 
-void Generation::take(float *logits, int32_t) {
-  const auto prompt = static_cast<int32_t>(request_.prompt.size());
-  if (request_.prefill_events && prefill_shown_ < prompt) {
-    prefill_shown_ = prompt;
-    Event &event = ring_.stage();
-    event.kind = EventKind::Prefill;
-    event.index = static_cast<uint32_t>(prompt);
+// Only what the device's sampler does itself may sit there. One that a failed step left behind its timeline,
+// or ahead of it, begins anew.
+int32_t Generation::seat() {
+  if (alone) leave_seat();
+  if (seat_ != kNotAsked) return seat_;
+  seat_ = kNone;
+  if (request_.on_logits) return seat_;
+  SamplerSeat wanted;
+  wanted.options = &sampler_.options();
+  wanted.history = timeline.tokens;
+  wanted.step = chosen_;
+  wanted.most_tokens = limit_;
+  try {
+    seat_ = engine_.executor().take_seat(wanted);
+  } catch (const Error &) {  // no memory for one more: the host samples
   }
+  return seat_;
+}
+
+void Generation::leave_seat() {
+  if (seat_ >= 0) engine_.executor().give_up_seat(seat_);
+  seat_ = kNotAsked;
+}
+
+void Generation::show_whole_prompt() {
+  const auto prompt = static_cast<int32_t>(request_.prompt.size());
+  if (!request_.prefill_events || prefill_shown_ >= prompt) return;
+  prefill_shown_ = prompt;
+  Event &event = ring_.stage();
+  event.kind = EventKind::Prefill;
+  event.index = static_cast<uint32_t>(prompt);
+}
+
+void Generation::take(float *logits, int32_t) {
+  show_whole_prompt();
   taken_ = true;
   if (request_.on_logits) {
     std::copy_n(logits, parked_logits_.size(), parked_logits_.begin());
@@ -207,10 +235,28 @@ void Generation::take(float *logits, int32_t) {
   }
 }
 
-// Samples the next token and stages its event, or finds that it is a stop token.
+void Generation::take_token(const SampledToken &sampled) {
+  using Trouble = SampledToken::Trouble;
+  if (sampled.trouble == Trouble::Nothing) {
+    fail(Status::Numeric, "logits: expected at least one above -inf, found none in %d",
+         engine_.options().step.vocab);
+  }
+  if (sampled.trouble != Trouble::None) {
+    fail(Status::Numeric, "logit of token %d: expected a number, found %s", sampled.token,
+         sampled.trouble == Trouble::Nan ? "nan" : "inf");
+  }
+  show_whole_prompt();
+  taken_ = true;
+  accept({sampled.token, sampled.logprob, {sampled.top, static_cast<size_t>(sampled.n_top)}});
+}
+
 void Generation::choose(float *logits) {
   const auto vocab = static_cast<size_t>(engine_.options().step.vocab);
-  const Sampled sampled = sampler_.sample({logits, vocab}, timeline.tokens, chosen_);
+  accept(sampler_.sample({logits, vocab}, timeline.tokens, chosen_));
+}
+
+// Stages the event of the next token, or finds that it is a stop token.
+void Generation::accept(const Sampled &sampled) {
   if (is_stop(sampled.token)) {
     staged_finish_ = Finish::Stop;
     if (text_) tail_ = text_->finish().text;

@@ -74,12 +74,17 @@ class Generation : public Sequence {
   void batched(Clock::time_point now) override;
   void rows_done() override;
   void failed(const Error &error) override;
+  int32_t seat() override;
   void take(float *logits, int32_t n) override;
+  void take_token(const SampledToken &sampled) override;
 
  private:
   void stop(Finish cause);
   void accept_prompt();
+  void show_whole_prompt();
   void choose(float *logits);
+  void accept(const Sampled &sampled);
+  void leave_seat();
   bool is_stop(int32_t token) const;
   void show_prefill();
   void show_choice();
@@ -104,11 +109,13 @@ class Generation : public Sequence {
   Finish staged_finish_ = Finish::None;  // take() found the end
   std::string tail_;
   std::vector<float> parked_logits_;  // (vocab), for on_logits
-  bool parked_ = false;               // they wait for the host's callback
-  bool taken_ = false;                // take() was called in this step
-  bool with_host_ = false;            // its callback runs: nothing but kv may be touched
-  Finish stop_ = Finish::None;        // asked for: Cancelled or Callback
-  bool attached_ = false;             // to its session
+  static constexpr int32_t kNotAsked = -2, kNone = -1;
+  int32_t seat_ = kNotAsked;    // at the device's sampler
+  bool parked_ = false;         // they wait for the host's callback
+  bool taken_ = false;          // take() was called in this step
+  bool with_host_ = false;      // its callback runs: nothing but kv may be touched
+  Finish stop_ = Finish::None;  // asked for: Cancelled or Callback
+  bool attached_ = false;       // to its session
   Finish finish_ = Finish::None;
   Clock::time_point deadline_ = Clock::time_point::max();
   Clock::time_point started_{}, first_batch_{}, first_token_{}, last_token_{}, ended_{};

@@ -3,7 +3,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "engine/sampler.h"
+#include "backend/sampling_options.h"
 
 namespace rz {
 namespace {

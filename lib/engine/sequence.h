@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "backend/backend.h"
 #include "base/error.h"
 #include "engine/kv_pool.h"
 
@@ -48,10 +49,13 @@ class Sequence {
   virtual void batched(Clock::time_point) {}  // rows of it are about to be computed
   virtual void rows_done() = 0;               // they are in the cache; what take() made may be shown
   virtual void failed(const Error &error);
+  virtual int32_t seat() { return -1; }  // at the device's sampler, for its one row of logits; -1 = none
 
   // Without the lock, on the thread that steps: the next `n` outputs, (n, vocab) or (n, hidden) floats. They
   // may be used as work space.
   virtual void take(float *outputs, int32_t n) = 0;
+  // The same, where the sequence has a seat.
+  virtual void take_token(const SampledToken &) {}
 
   Timeline &timeline;
   const Output output;

@@ -27,6 +27,8 @@ Step::Step(const StepLimits &limits)
   sequences_.reserve(rows);
   logit_rows_.reserve(static_cast<size_t>(limits.logit_rows));
   hidden_rows_.reserve(rows);
+  seats_.reserve(static_cast<size_t>(limits.logit_rows));
+  sampled_.resize(static_cast<size_t>(limits.logit_rows));
 }
 
 uint64_t Step::bytes(const StepLimits &limits) {
@@ -41,6 +43,7 @@ void Step::clear() {
   sequences_.clear();
   logit_rows_.clear();
   hidden_rows_.clear();
+  seats_.clear();
 }
 
 // Rows past outputs_from need a place for their logits; with none left, the rows before them still fit.
@@ -70,13 +73,16 @@ int32_t Step::add(Sequence &sequence, int32_t rows) {
   }
   const Memory &memory = logits ? logits_ : hidden_;
   const int32_t width = logits ? limits_.vocab : limits_.hidden;
-  parts_.push_back(
-      {&sequence, n, memory.as<float>(float_bytes(first_output, width)), count(output_rows) - first_output});
+  const int32_t n_outputs = count(output_rows) - first_output;
+  const int32_t seat = logits && n_outputs == 1 ? sequence.seat() : -1;
+  if (logits) seats_.resize(static_cast<size_t>(first_output + n_outputs), seat);
+  parts_.push_back({&sequence, n, memory.as<float>(float_bytes(first_output, width)), n_outputs,
+                    seat < 0 ? nullptr : &sampled_[static_cast<size_t>(first_output)]});
   page_tables_.emplace_back(timeline.kv.pages);
   return n;
 }
 
-Batch Step::batch() const {
+Batch Step::batch() {
   Batch batch;
   batch.tokens = tokens_;
   batch.positions = positions_;
@@ -84,6 +90,8 @@ Batch Step::batch() const {
   batch.page_tables = page_tables_;
   batch.logit_rows = logit_rows_;
   batch.logits = logits_.as<float>();
+  batch.seats = seats_;
+  batch.sampled = sampled_.data();
   batch.hidden_rows = hidden_rows_;
   batch.hidden = hidden_.as<float>();
   return batch;

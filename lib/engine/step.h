@@ -26,6 +26,7 @@ class Step {
     int32_t rows;
     float *outputs;  // (n_outputs, vocab or hidden)
     int32_t n_outputs;
+    const SampledToken *sampled;  // by the device, instead of logits; null = the host samples
   };
 
   void clear();
@@ -34,7 +35,7 @@ class Step {
   int32_t room() const { return limits_.rows - static_cast<int32_t>(tokens_.size()); }
   bool empty() const { return parts_.empty(); }
   std::vector<Part> &parts() { return parts_; }
-  Batch batch() const;
+  Batch batch();
   bool profiled() const;
 
  private:
@@ -45,7 +46,9 @@ class Step {
   std::vector<int32_t> tokens_, positions_, sequences_;  // (rows)
   std::vector<std::span<const int32_t>> page_tables_;    // (parts)
   std::vector<int32_t> logit_rows_, hidden_rows_;
-  Memory logits_, hidden_;  // (logit_rows, vocab) and (rows, hidden) floats
+  std::vector<int32_t> seats_;         // (logit_rows)
+  std::vector<SampledToken> sampled_;  // (logit_rows) room for all
+  Memory logits_, hidden_;             // (logit_rows, vocab) and (rows, hidden) floats
 };
 
 }  // namespace rz

@@ -184,9 +184,15 @@ TEST(Device, AutoEndsTheLoadWhereTheDeviceFailsOtherwise) {
   opening.options.gpu_layers = kCompileNoMemory;
   EXPECT_EQ(opening.fail(&message), RZ_E_NOMEM);
   EXPECT_EQ(message, "fake: no memory");
-  opening.options.gpu_layers = kFootprintFails;
-  EXPECT_EQ(opening.fail(&message), RZ_E_UNSUPPORTED);
   EXPECT_TRUE(opening.reasons().empty());
+}
+
+TEST(Device, AutoTakesTheCpuForAModelThatTheDeviceCannotCompute) {
+  Opening opening("auto");
+  opening.options.gpu_layers = kFootprintFails;
+  const ModelHandle model = opening.open();
+  ASSERT_EQ(opening.reasons().size(), 1u);
+  EXPECT_NE(opening.reasons()[0].text.find("fake: no footprint"), std::string::npos);
 }
 
 TEST(Device, CudaIsNeverTheCpu) {

@@ -1,0 +1,39 @@
+// The seats of the device's sampler: what it knows of each generation that sits there, and how its answers
+// are read.
+#pragma once
+
+#include <mutex>
+#include <vector>
+
+#include "backend/backend.h"
+#include "cuda/kernels/sampling.h"
+
+namespace rz::cuda {
+
+class SamplerTable {
+ public:
+  SamplerTable(Queue &queue, int32_t seats);
+
+  int32_t take(Queue &queue, const SamplerSeat &wanted);  // -1: all are taken, or it asks for too much
+  void give_up(int32_t seat);                             // any thread
+  SampleRow *rows() const { return device_rows_.as<SampleRow>(); }
+  // After a step in which the seat was asked and which is done: what it chose.
+  SampledToken read(int32_t seat);
+
+ private:
+  struct Seat {
+    SampleRow row;  // as the device got it
+    DeviceMemory tokens, biases;
+    HostMemory ring, top;  // one record, and its alternatives
+    uint64_t step = 0;     // that is read next
+    bool taken = false;
+  };
+  static constexpr int32_t kMostAlternatives = 64;
+
+  std::vector<Seat> seats_;
+  DeviceMemory device_rows_;
+  std::mutex mutex_;
+  std::vector<int32_t> left_;  // given up, and not free yet: their memory may be in use
+};
+
+}  // namespace rz::cuda
