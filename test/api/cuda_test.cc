@@ -1,0 +1,107 @@
+// Generations on a GPU by the C API: what its sampler chooses is what the host would have, alone and among
+// others.
+#include "api/host.h"
+#include "support/devices.h"
+
+namespace rz::test {
+namespace {
+
+ModelHandle load_on_cuda(const std::string &path = tiny_path()) {
+  static const std::string device = "cuda";
+  rz_model_options options = model_options();
+  choose_device(device, options);
+  return load(&options, path);
+}
+
+// A host that looks at logits and leaves them: its generations are sampled on the host.
+int32_t only_look(void *, float *, size_t, const int32_t *, size_t) { return 0; }
+
+using Change = void (*)(rz_generate_options &);
+constexpr Change kChanges[] = {
+    [](rz_generate_options &) {},
+    [](rz_generate_options &o) { o.temperature = 0.8f; },
+    [](rz_generate_options &o) {
+      o.temperature = 1.2f;
+      o.top_k = 20;
+      o.top_p = 0.9f;
+    },
+    [](rz_generate_options &o) {
+      o.temperature = 1;
+      o.min_p = 0.05f;
+      o.repeat_penalty = 1.3f;
+      o.repeat_last_n = 16;
+    },
+    [](rz_generate_options &o) {
+      o.temperature = 1;
+      o.mirostat = 2;
+    },
+    [](rz_generate_options &o) { o.logprobs = 5; },
+};
+
+TEST(Cuda, SamplesWhatTheHostWouldSample) {
+  const ModelHandle model = load_on_cuda();
+  for (const Change change : kChanges) {
+    rz_generate_options options = generate_options(24);
+    options.seed = 7;
+    change(options);
+    const Result device = stream(model, text_prompt("the cat"), options);
+    options.on_logits = only_look;
+    const Result host = stream(model, text_prompt("the cat"), options);
+    EXPECT_EQ(device.tokens.size(), 24u);
+    EXPECT_EQ(device.tokens, host.tokens);
+    EXPECT_EQ(device.logprobs, host.logprobs);
+    EXPECT_EQ(device.text, host.text);
+  }
+}
+
+TEST(Cuda, GivesAGenerationTheSameTokensAmongOthers) {
+  const ModelHandle model = load_on_cuda();
+  const std::vector<Tokens> prompts = {some_tokens(3, 1), some_tokens(40, 2), some_tokens(17, 3)};
+  rz_generate_options options = generate_options(12);
+  options.temperature = 0.9f;
+  options.seed = 5;
+  std::vector<rz_prompt> together;
+  for (const Tokens &tokens : prompts) together.push_back(token_prompt(tokens));
+  const std::vector<Result> found = batch(model, together, options);
+  ASSERT_EQ(found.size(), prompts.size());
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    EXPECT_EQ(found[i].tokens, stream(model, token_prompt(prompts[i]), options).tokens) << "prompt " << i;
+  }
+}
+
+// More generations than the sampler has seats, one after another and left in the middle.
+TEST(Cuda, SeatsAreFreeAgainWhenGenerationsEnd) {
+  const ModelHandle model = load_on_cuda();
+  const rz_generate_options options = generate_options(4);
+  const Tokens expected = stream(model, text_prompt("a dog"), options).tokens;
+  for (int i = 0; i < 40; ++i) {
+    if (i % 2 == 0) {
+      EXPECT_EQ(stream(model, text_prompt("a dog"), options).tokens, expected);
+      continue;
+    }
+    GenerationHandle left;
+    const rz_prompt prompt = text_prompt("a dog");
+    RZ_OK_OR_FAIL(rz_generation_start(model, &prompt, &options, left.out(), &err));
+    rz_event event = RZ_INIT(rz_event);
+    RZ_OK_OR_FAIL(rz_generation_next(left, 10000, &event, &err));
+  }
+}
+
+TEST(Cuda, EmbedsLikeTheCpu) {
+  const ModelHandle gpu = load_on_cuda(), cpu = load();
+  const Tokens tokens = some_tokens(30, 9);
+  const rz_prompt prompt = token_prompt(tokens);
+  const auto embed = [&](rz_model *model) {
+    std::vector<float> out(512);
+    size_t n = 0;
+    EXPECT_EQ(rz_embed(model, &prompt, RZ_POOL_MEAN, 0, out.data(), out.size(), &n, nullptr), RZ_OK);
+    out.resize(n);
+    return out;
+  };
+  const std::vector<float> a = embed(gpu), b = embed(cpu);
+  ASSERT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 5e-3f);
+}
+
+}  // namespace
+}  // namespace rz::test
