@@ -37,9 +37,10 @@ std::string beside_own_file(const char *name) {
   return (folder == std::string::npos ? "./" : own.substr(0, folder + 1)) + name;
 }
 
-// The device is not to be had, or it cannot compute this model.
+// The device is not to be had, has no room for this model, or cannot compute it.
 bool leads_to_cpu(const Error &error) {
-  return error.status() == Status::Device || error.status() == Status::Unsupported;
+  return error.status() == Status::Device || error.status() == Status::NoMemory ||
+         error.status() == Status::Unsupported;
 }
 
 std::unique_ptr<Device> open_cuda_device(const DeviceChoice &choice) {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/error.h"
 #include "backend/sampling_options.h"
+#include "base/error.h"
 
 namespace rz {
 namespace {

@@ -178,21 +178,17 @@ TEST(Device, AutoKeepsTheMemoryLimitOnTheCpuToo) {
   EXPECT_EQ(opening.reasons().size(), 1u);
 }
 
-TEST(Device, AutoEndsTheLoadWhereTheDeviceFailsOtherwise) {
-  Opening opening("auto");
-  std::string message;
-  opening.options.gpu_layers = kCompileNoMemory;
-  EXPECT_EQ(opening.fail(&message), RZ_E_NOMEM);
-  EXPECT_EQ(message, "fake: no memory");
-  EXPECT_TRUE(opening.reasons().empty());
-}
-
-TEST(Device, AutoTakesTheCpuForAModelThatTheDeviceCannotCompute) {
-  Opening opening("auto");
-  opening.options.gpu_layers = kFootprintFails;
-  const ModelHandle model = opening.open();
-  ASSERT_EQ(opening.reasons().size(), 1u);
-  EXPECT_NE(opening.reasons()[0].text.find("fake: no footprint"), std::string::npos);
+TEST(Device, AutoTakesTheCpuWhereTheDeviceHasNoRoomOrCannotComputeTheModel) {
+  const std::pair<int32_t, const char *> faults[] = {{kCompileNoMemory, "fake: no memory"},
+                                                     {kFootprintFails, "fake: no footprint"}};
+  for (const auto &[fault, reason] : faults) {
+    Opening opening("auto");
+    opening.options.gpu_layers = fault;
+    const ModelHandle model = opening.open();
+    EXPECT_EQ(generated(model), expected());
+    ASSERT_EQ(opening.reasons().size(), 1u) << reason;
+    EXPECT_NE(opening.reasons()[0].text.find(reason), std::string::npos) << opening.reasons()[0].text;
+  }
 }
 
 TEST(Device, CudaIsNeverTheCpu) {
