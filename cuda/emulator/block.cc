@@ -1,7 +1,9 @@
 #include "cuda/emulator/block.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <numeric>
 #include <stdexcept>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -105,6 +107,23 @@ Block::~Block() {
 
 RZ_UNSEEN Block &Block::current() { return *current_block; }
 
+// Warps in any order, and in each its lanes in any order.
+void Block::shuffle_order(uint32_t threads) {
+  std::array<uint32_t, kWarp> lanes;
+  std::iota(lanes.begin(), lanes.end(), 0);
+  std::ranges::shuffle(lanes, random_);
+  std::vector<uint32_t> &warps = warp_order_;
+  warps.resize(warps_.size());
+  std::iota(warps.begin(), warps.end(), 0);
+  std::ranges::shuffle(warps, random_);
+  order_.clear();
+  for (const uint32_t warp : warps) {
+    for (const uint32_t lane : lanes) {
+      if (warp * kWarp + lane < threads) order_.push_back(warp * kWarp + lane);
+    }
+  }
+}
+
 RZ_UNSEEN void Block::begin(const Job &job, Grid index, uint64_t seed) {
   job_ = &job;
   index_ = index;
@@ -117,9 +136,7 @@ RZ_UNSEEN void Block::begin(const Job &job, Grid index, uint64_t seed) {
   std::memset(shared_.get(), kPoison, job.shared_bytes);
   while (fibers_.size() < job.threads) fibers_.push_back(std::make_unique<Fiber>());
   warps_.resize((job.threads + kWarp - 1) / kWarp);
-  order_.resize(job.threads);
   for (uint32_t i = 0; i < job.threads; ++i) {
-    order_[i] = i;
     Fiber &fiber = *fibers_[i];
     fiber.done = fiber.waits_for_launch = false;
     fiber.round = nullptr;
@@ -143,12 +160,38 @@ RZ_UNSEEN void Block::begin(const Job &job, Grid index, uint64_t seed) {
     fiber.tsan = __tsan_create_fiber(0);
 #endif
   }
+  shuffle_order(job.threads);
   for (size_t i = 0; i < warps_.size(); ++i) {
     const uint32_t lanes = std::min<uint32_t>(kWarp, job.threads - static_cast<uint32_t>(i) * kWarp);
     warps_[i].live = lanes == kWarp ? ~0u : (1u << lanes) - 1;
     warps_[i].here = 0;
     warps_[i].meeting = Meeting::None;
   }
+}
+
+// Each lane as far as it goes alone. False: none could go on.
+RZ_UNSEEN bool Block::run_warp(std::span<const uint32_t> lanes) {
+  bool moved = false;
+  for (const uint32_t i : lanes) {
+    Fiber &fiber = *fibers_[i];
+    if (fiber.done || (fiber.round && *fiber.round == fiber.seen)) continue;
+    if (fiber.waits_for_launch && !released_) continue;
+    moved = true;
+    fiber_ = i;
+#if defined(RZ_FIBERS_TSAN)
+    __tsan_switch_to_fiber(fiber.tsan, __tsan_switch_to_fiber_no_sync);
+#endif
+#if defined(RZ_FIBERS_ASAN)
+    void *fake = nullptr;
+    __sanitizer_start_switch_fiber(&fake, fiber.stack.get(), kStackBytes);
+#endif
+    rz_emulator_switch(&scheduler_, fiber.at);
+#if defined(RZ_FIBERS_ASAN)
+    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+#endif
+    if (!trouble_.empty()) stuck();
+  }
+  return moved;
 }
 
 RZ_UNSEEN void Block::run(Until until) {
@@ -161,25 +204,10 @@ RZ_UNSEEN void Block::run(Until until) {
   happened(&released_);
   while (live_ > 0) {
     bool moved = false;
-    std::shuffle(order_.begin(), order_.end(), random_);
-    for (const uint32_t i : order_) {
-      Fiber &fiber = *fibers_[i];
-      if (fiber.done || (fiber.round && *fiber.round == fiber.seen)) continue;
-      if (fiber.waits_for_launch && !released_) continue;
-      moved = true;
-      fiber_ = i;
-#if defined(RZ_FIBERS_TSAN)
-      __tsan_switch_to_fiber(fiber.tsan, __tsan_switch_to_fiber_no_sync);
-#endif
-#if defined(RZ_FIBERS_ASAN)
-      void *fake = nullptr;
-      __sanitizer_start_switch_fiber(&fake, fiber.stack.get(), kStackBytes);
-#endif
-      rz_emulator_switch(&scheduler_, fiber.at);
-#if defined(RZ_FIBERS_ASAN)
-      __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
-#endif
-      if (!trouble_.empty()) stuck();
+    for (size_t first = 0; first < order_.size(); first += kWarp) {
+      while (run_warp(std::span(order_).subspan(first, std::min<size_t>(kWarp, order_.size() - first)))) {
+        moved = true;
+      }
     }
     if (moved) continue;
     const bool all_wait = std::ranges::all_of(

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ class Block {
   std::byte *shared() { return shared_.get(); }
   void sync();
   void pdl_wait();
-  static constexpr size_t kSlotBytes = 32;
+  static constexpr size_t kSlotBytes = 48;
   // Leaves `bytes` for the other lanes and waits for theirs: (kWarp) slots of kSlotBytes, good until the
   // lanes meet twice more. Slots of lanes that have ended hold what they held.
   const std::byte (*meet(Meeting meeting, const void *mine, size_t bytes))[kSlotBytes];
@@ -66,6 +67,8 @@ class Block {
   };
 
   static void enter(Block *block);  // a fiber's first function
+  bool run_warp(std::span<const uint32_t> lanes);
+  void shuffle_order(uint32_t threads);
   void thread_main();
   void yield();
   void wait_for(const uint32_t &round, uint32_t seen);
@@ -79,7 +82,8 @@ class Block {
   Grid index_;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Warp> warps_;
-  std::vector<uint32_t> order_;
+  std::vector<uint32_t> order_;  // of the threads, warp by warp
+  std::vector<uint32_t> warp_order_;
   size_t fiber_ = 0;                          // that runs
   uint32_t live_ = 0, here_ = 0, round_ = 0;  // threads of the block, and of sync()
   bool released_ = false;                     // the launch ahead has ended

@@ -18,12 +18,15 @@ uint32_t ballot(bool v) {
 }
 
 void mma16816(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  const uint32_t mine[6] = {a[0], a[1], a[2], a[3], b0, b1};
+  // Six pairs of halves, as floats: each lane converts its own.
+  float mine[12];
+  const uint32_t words[6] = {a[0], a[1], a[2], a[3], b0, b1};
+  for (int i = 0; i < 12; ++i) mine[i] = to_float(static_cast<Half>(words[i / 2] >> 16 * (i & 1)));
   const auto *slots = Block::current().meet(Meeting::Multiply, mine, sizeof mine);
   const auto element = [&](int owner, int word, int k) {
-    uint32_t pair;
-    std::memcpy(&pair, slots[owner] + 4 * word, sizeof pair);
-    return to_float(static_cast<Half>(pair >> 16 * (k & 1)));
+    float v;
+    std::memcpy(&v, slots[owner] + 4 * (2 * word + (k & 1)), sizeof v);
+    return v;
   };
   const int g = lane() / 4, t = lane() % 4;
   float left[2][16], right[2][16];  // rows g and g + 8 of a, columns 2 t and 2 t + 1 of b

@@ -15,6 +15,10 @@ INSTANTIATE_TEST_SUITE_P(Cpu, Forward,
                          testing::Combine(testing::ValuesIn(kernel_sets()),
                                           testing::ValuesIn(tiny_architectures())),
                          name_of_forward);
+INSTANTIATE_TEST_SUITE_P(Cpu, ForwardThreads,
+                         testing::Combine(testing::ValuesIn(kernel_sets()),
+                                          testing::ValuesIn(tiny_architectures())),
+                         name_of_forward);
 INSTANTIATE_TEST_SUITE_P(Cpu, LongContext, testing::ValuesIn(kernel_sets()));
 
 TEST(Profile, CountsOpsBytesAndOperations) {

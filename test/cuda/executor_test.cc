@@ -11,6 +11,7 @@ namespace {
 INSTANTIATE_TEST_SUITE_P(Cuda, Forward,
                          testing::Combine(testing::Values("cuda"), testing::ValuesIn(tiny_architectures())),
                          name_of_forward);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ForwardThreads);
 INSTANTIATE_TEST_SUITE_P(Cuda, LongContext, testing::Values("cuda"));
 
 }  // namespace

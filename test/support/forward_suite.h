@@ -56,7 +56,10 @@ TEST_P(Forward, GivesTheSameBitsInChunksOfAnySize) {
   }
 }
 
-TEST_P(Forward, GivesTheSameBitsWithAnyNumberOfThreads) {
+// Of devices that share their work among threads of the host.
+class ForwardThreads : public Forward {};
+
+TEST_P(ForwardThreads, GivesTheSameBitsWithAnyNumberOfThreads) {
   for (const Type type : {Type::F16, Type::Q4_0, Type::Q6_K}) {
     const std::filesystem::path path = model(type);
     Opened one = open_model(path, device(), 1);
