@@ -220,10 +220,15 @@ test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) 
 
 # Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
+# An emulator under checks is slow: its longest tests are left out, and for races only kernels alone are run.
+LONG_EMULATED := *Trained.*/cuda:*ChunksOfAnySize/cuda_*:*BesideOtherSequences/cuda_*:Cuda/LongContext*:Sample.AllStages*
+RACE_TESTS    := Types/Matmul.AgreesWith*:Append.*:Fault.AStep*:Sample.Greedy*
 test-sanitizers:  ## the rooms under address and undefined behaviour checks, those with threads under thread checks
-	$(MAKE) BUILD=.build/asan OPT="-O1 -g1" SANITIZE="$(ASAN)" test-rooms
+	$(MAKE) BUILD=.build/asan OPT="-O1 -g1" SANITIZE="$(ASAN)" RUN_UNDER="env GTEST_FILTER='-$(LONG_EMULATED)'" test-rooms
 	$(MAKE) BUILD=.build/tsan OPT="-O1 -g1" SANITIZE=-fsanitize=thread TEST_ROOMS="$(filter $(THREAD_ROOMS),$(TEST_ROOMS))" \
-	  RUN_UNDER="setarch -R" test-rooms
+	  RUN_UNDER="env GTEST_FILTER='-$(LONG_EMULATED)' setarch -R" test-rooms
+	$(MAKE) BUILD=.build/tsan OPT="-O1 -g1" SANITIZE=-fsanitize=thread TEST_ROOMS=cuda \
+	  RUN_UNDER="env GTEST_FILTER='$(RACE_TESTS)' setarch -R" test-rooms
 test-clang:  ## everything built by clang++-14, warnings as errors
 	$(MAKE) BUILD=.build/clang CXX=clang++-14 CC=clang-14 NVCC= test-programs
 
