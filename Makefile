@@ -222,7 +222,7 @@ test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) 
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 # An emulator under checks is slow: its longest tests are left out, and for races only kernels alone are run.
 LONG_EMULATED := *Trained.*/cuda:*ChunksOfAnySize/cuda_*:*BesideOtherSequences/cuda_*:Cuda/LongContext*:Sample.AllStages*
-RACE_TESTS    := Types/Matmul.AgreesWith*:Append.*:Fault.AStep*:Sample.Greedy*
+RACE_TESTS    := Types/Matmul.AgreesWith*:Append.Turns*:Append.Norms*:Sample.Greedy*
 test-sanitizers:  ## the rooms under address and undefined behaviour checks, those with threads under thread checks
 	$(MAKE) BUILD=.build/asan OPT="-O1 -g1" SANITIZE="$(ASAN)" RUN_UNDER="env GTEST_FILTER='-$(LONG_EMULATED)'" test-rooms
 	$(MAKE) BUILD=.build/tsan OPT="-O1 -g1" SANITIZE=-fsanitize=thread TEST_ROOMS="$(filter $(THREAD_ROOMS),$(TEST_ROOMS))" \
