@@ -178,10 +178,12 @@ int32_t CudaExecutor::compute_in_parts(const Batch &batch, const RunControl &con
     enqueue(op, shape_);
     queue_.reach(*after);
     queue_.wait_for(*after);
+    if (const auto *route = std::get_if<RouteOp>(&op)) {
+      active_experts_ =
+          static_cast<int32_t>(std::min<int64_t>(batch.rows() * int64_t{route->used}, route->w.rows));
+    }
     if (control.profile) {
-      const int32_t active =
-          static_cast<int32_t>(std::min<int64_t>(batch.rows() * int64_t{used_}, INT32_MAX));
-      const OpCost cost = cost_of(op, batch, kv_, active);
+      const OpCost cost = cost_of(op, batch, kv_, active_experts_);
       ProfileEntry &entry = profile_[op.index()];
       entry.op = op_name(op);
       entry.calls += 1;

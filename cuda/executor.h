@@ -5,7 +5,6 @@
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "backend/backend.h"
@@ -99,7 +98,7 @@ class CudaExecutor final : public Executor {
   uint64_t compute_bytes_ = 0;
   std::map<StepShape, std::unique_ptr<Queue::Recording>> recordings_;
   StepShape shape_;                    // of the run that was cut
-  int32_t used_ = 0;                   // experts of a row, in the mixture under way
+  int32_t active_experts_ = 0;         // of the mixture under way, at most; for the profile
   std::vector<ProfileEntry> profile_;  // by kind of op
 };
 

@@ -259,7 +259,6 @@ void CudaExecutor::enqueue(const RouteOp &op, const StepShape &shape) {
   by_expert.expert_first = scratch_.expert_first;
   by_expert.active = scratch_.active;
   group(queue_, by_expert);
-  used_ = op.used;
 }
 
 void CudaExecutor::enqueue(const MoeGateUpOp &op, const StepShape &shape) {

@@ -70,15 +70,6 @@ DeviceMemory::~DeviceMemory() {
   if (data_ && cudaSetDevice(device_) == cudaSuccess) cudaFree(data_);
 }
 
-DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept { *this = std::move(other); }
-
-DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(data_, other.data_);
-  std::swap(size_bytes_, other.size_bytes_);
-  return *this;
-}
-
 HostMemory::HostMemory(uint64_t size_bytes) : size_bytes_(size_bytes) {
   if (size_bytes == 0) return;
   void *data = nullptr;
@@ -88,14 +79,6 @@ HostMemory::HostMemory(uint64_t size_bytes) : size_bytes_(size_bytes) {
 
 HostMemory::~HostMemory() {
   if (data_) cudaFreeHost(data_);
-}
-
-HostMemory::HostMemory(HostMemory &&other) noexcept { *this = std::move(other); }
-
-HostMemory &HostMemory::operator=(HostMemory &&other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_bytes_, other.size_bytes_);
-  return *this;
 }
 
 // ---- the queue ----------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "cuda/types.h"
 
@@ -31,8 +32,13 @@ class DeviceMemory {
   DeviceMemory() = default;
   DeviceMemory(int device, uint64_t size_bytes);
   ~DeviceMemory();
-  DeviceMemory(DeviceMemory &&other) noexcept;
-  DeviceMemory &operator=(DeviceMemory &&other) noexcept;
+  DeviceMemory(DeviceMemory &&other) noexcept { *this = std::move(other); }
+  DeviceMemory &operator=(DeviceMemory &&other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+  }
 
   std::byte *data() const { return data_; }
   template <class T>
@@ -53,8 +59,12 @@ class HostMemory {
   HostMemory() = default;
   explicit HostMemory(uint64_t size_bytes);
   ~HostMemory();
-  HostMemory(HostMemory &&other) noexcept;
-  HostMemory &operator=(HostMemory &&other) noexcept;
+  HostMemory(HostMemory &&other) noexcept { *this = std::move(other); }
+  HostMemory &operator=(HostMemory &&other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_bytes_, other.size_bytes_);
+    return *this;
+  }
 
   template <class T>
   T *as(uint64_t offset_bytes = 0) const {

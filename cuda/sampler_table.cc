@@ -8,6 +8,28 @@ namespace rz::cuda {
 
 namespace {
 
+SampledToken::Trouble trouble_of(SampleStatus status) {
+  using Trouble = SampledToken::Trouble;
+  switch (status) {
+    case SampleStatus::Ok:
+      return Trouble::None;
+    case SampleStatus::Nan:
+      return Trouble::Nan;
+    case SampleStatus::Infinite:
+      return Trouble::Infinite;
+    default:
+      return Trouble::Nothing;
+  }
+}
+
+void need(DeviceMemory &memory, int device, uint64_t size_bytes) {
+  if (memory.size_bytes() >= size_bytes) return;
+  memory = {};
+  memory = DeviceMemory(device, size_bytes);
+}
+
+}  // namespace
+
 SampleSettings settings_of(const SamplingOptions &o) {
   SampleSettings s;
   s.temperature = o.temperature;
@@ -32,35 +54,12 @@ SampleSettings settings_of(const SamplingOptions &o) {
   return s;
 }
 
-SampledToken::Trouble trouble_of(SampleStatus status) {
-  using Trouble = SampledToken::Trouble;
-  switch (status) {
-    case SampleStatus::Ok:
-      return Trouble::None;
-    case SampleStatus::Nan:
-      return Trouble::Nan;
-    case SampleStatus::Infinite:
-      return Trouble::Infinite;
-    default:
-      return Trouble::Nothing;
-  }
-}
-
-// Ascending tokens; equal ones stay in the order of application.
 std::vector<TokenBias> biases_of(const SamplingOptions &o) {
   std::vector<TokenBias> biases;
   for (const SamplingOptions::Bias &b : o.biases) biases.push_back({b.token, b.bias});
   std::ranges::stable_sort(biases, {}, &TokenBias::token);
   return biases;
 }
-
-void need(DeviceMemory &memory, int device, uint64_t size_bytes) {
-  if (memory.size_bytes() >= size_bytes) return;
-  memory = {};
-  memory = DeviceMemory(device, size_bytes);
-}
-
-}  // namespace
 
 SamplerTable::SamplerTable(Queue &queue, int32_t seats)
     : seats_(static_cast<size_t>(seats)),

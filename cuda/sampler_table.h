@@ -10,6 +10,11 @@
 
 namespace rz::cuda {
 
+// What of the options the device reads. Biases come in ascending tokens; equal ones stay in the order of
+// application.
+SampleSettings settings_of(const SamplingOptions &options);
+std::vector<TokenBias> biases_of(const SamplingOptions &options);
+
 class SamplerTable {
  public:
   SamplerTable(Queue &queue, int32_t seats);

@@ -16,7 +16,6 @@
 #define RZ_ARGS(type) const __grid_constant__ type
 #define RZ_UNROLL _Pragma("unroll")
 #define RZ_NO_UNROLL _Pragma("unroll 1")
-#define RZ_CONSTANT __constant__ const
 #else
 #define RZ_DEVICE inline
 #define RZ_DEVICE_CALLED inline
@@ -24,7 +23,6 @@
 #define RZ_ARGS(type) const type
 #define RZ_UNROLL
 #define RZ_NO_UNROLL
-#define RZ_CONSTANT inline constexpr
 #endif
 
 #if !defined(__CUDACC__)
@@ -43,7 +41,6 @@ RZ_DEVICE int block_y() { return static_cast<int>(blockIdx.y); }
 RZ_DEVICE int block_z() { return static_cast<int>(blockIdx.z); }
 RZ_DEVICE int grid_x() { return static_cast<int>(gridDim.x); }
 RZ_DEVICE int grid_y() { return static_cast<int>(gridDim.y); }
-RZ_DEVICE int grid_z() { return static_cast<int>(gridDim.z); }
 
 // The block's shared memory as T; its bytes are named at the launch.
 template <class T>
@@ -118,7 +115,6 @@ RZ_DEVICE unsigned long long atomic_max(unsigned long long *p, unsigned long lon
 }
 RZ_DEVICE int atomic_max(int *p, int v) { return atomicMax(p, v); }
 RZ_DEVICE int atomic_exchange(int *p, int v) { return atomicExch(p, v); }  // the value before
-RZ_DEVICE int ld_volatile(const int *p) { return *reinterpret_cast<const volatile int *>(p); }
 RZ_DEVICE void st_volatile(uint64_t *p, uint64_t v) { *reinterpret_cast<volatile uint64_t *>(p) = v; }
 
 // ---- numbers --------------------------------------------------------------------------------------------------------
@@ -127,7 +123,6 @@ RZ_DEVICE Half to_half(float f) { return __half_as_ushort(__float2half_rn(f)); }
 RZ_DEVICE __half2 as_half2(Half2 v) { return *reinterpret_cast<__half2 *>(&v); }
 RZ_DEVICE Half2 as_bits(__half2 v) { return *reinterpret_cast<Half2 *>(&v); }
 RZ_DEVICE Half2 to_half2(float low, float high) { return as_bits(__floats2half2_rn(low, high)); }
-RZ_DEVICE Half2 h2_add(Half2 a, Half2 b) { return as_bits(__hadd2_rn(as_half2(a), as_half2(b))); }
 RZ_DEVICE Half2 h2_sub(Half2 a, Half2 b) { return as_bits(__hsub2_rn(as_half2(a), as_half2(b))); }
 RZ_DEVICE Half2 h2_mul(Half2 a, Half2 b) { return as_bits(__hmul2_rn(as_half2(a), as_half2(b))); }
 RZ_DEVICE Half2 h2_fma(Half2 a, Half2 b, Half2 c) {  // a b + c, rounded once
@@ -155,7 +150,6 @@ RZ_DEVICE float maximum(float a, float b) { return ::fmaxf(a, b); }  // of a num
 RZ_DEVICE float absolute(float v) { return ::fabsf(v); }
 RZ_DEVICE float round_even(float v) { return ::rintf(v); }
 RZ_DEVICE int count_bits(uint32_t v) { return __popc(v); }
-RZ_DEVICE uint64_t multiply_wide(uint32_t a, uint32_t b) { return static_cast<uint64_t>(a) * b; }
 
 // d += a b: a (16 x 16), b (16 x 8) halves, d (16 x 8) floats. With g = lane / 4 and t = lane % 4, a lane
 // holds

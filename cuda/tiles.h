@@ -15,6 +15,7 @@
 // the last tile of a row of tiles, or past the last row, is zero.
 #pragma once
 
+#include "base/both_sides.h"
 #include "cuda/types.h"
 
 namespace rz::cuda {
@@ -83,20 +84,19 @@ static_assert(sizeof(TileQ6_K) == 3360);
 
 // What all of a format's tiles have in common.
 struct FormatFacts {
-  const char *name;
   int steps;  // of a tile: its columns / 64; 0 = not tiled
   int tile_bytes;
   float unscale;  // what sums of products are multiplied with
 };
 constexpr FormatFacts kFormats[] = {
-    {"F32", 0, 0, 1},
-    {"F16", TileF16::kSteps, sizeof(TileF16), 1},
-    {"Q4", TileQ4::kSteps, sizeof(TileQ4), 1 / kScaleUp},
-    {"Q8", TileQ8::kSteps, sizeof(TileQ8), 1 / kScaleUp},
-    {"A8", TileA8::kSteps, sizeof(TileA8), 1 / kScaleUp},
-    {"Q4_K", TileQ4_K::kSteps, sizeof(TileQ4_K), 1 / kScaleUp},
-    {"Q5_K", TileQ5_K::kSteps, sizeof(TileQ5_K), 1 / kScaleUp},
-    {"Q6_K", TileQ6_K::kSteps, sizeof(TileQ6_K), 1 / kScaleUp},
+    {0, 0, 1},
+    {TileF16::kSteps, sizeof(TileF16), 1},
+    {TileQ4::kSteps, sizeof(TileQ4), 1 / kScaleUp},
+    {TileQ8::kSteps, sizeof(TileQ8), 1 / kScaleUp},
+    {TileA8::kSteps, sizeof(TileA8), 1 / kScaleUp},
+    {TileQ4_K::kSteps, sizeof(TileQ4_K), 1 / kScaleUp},
+    {TileQ5_K::kSteps, sizeof(TileQ5_K), 1 / kScaleUp},
+    {TileQ6_K::kSteps, sizeof(TileQ6_K), 1 / kScaleUp},
 };
 static_assert(sizeof kFormats / sizeof *kFormats == static_cast<size_t>(Format::Count));
 
@@ -111,7 +111,7 @@ struct Tiles {
   float unscale = 1;
 };
 
-RZ_ANYWHERE constexpr int steps_of(int cols) { return (cols + kStepCols - 1) / kStepCols; }
+RZ_BOTH_SIDES constexpr int steps_of(int cols) { return (cols + kStepCols - 1) / kStepCols; }
 
 // A matrix of `rows` by `cols`, still without data.
 inline Tiles make_tiles(Format format, int32_t rows, int32_t cols) {

@@ -4,13 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 
-// For what both the host and kernels call.
-#if defined(__CUDACC__)
-#define RZ_ANYWHERE __host__ __device__
-#else
-#define RZ_ANYWHERE
-#endif
-
 namespace rz::cuda {
 
 using Half = uint16_t;   // its bits

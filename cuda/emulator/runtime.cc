@@ -50,15 +50,6 @@ DeviceMemory::~DeviceMemory() {
   std::free(data_);
 }
 
-DeviceMemory::DeviceMemory(DeviceMemory &&other) noexcept { *this = std::move(other); }
-
-DeviceMemory &DeviceMemory::operator=(DeviceMemory &&other) noexcept {
-  std::swap(device_, other.device_);
-  std::swap(data_, other.data_);
-  std::swap(size_bytes_, other.size_bytes_);
-  return *this;
-}
-
 HostMemory::HostMemory(uint64_t size_bytes) : size_bytes_(size_bytes) {
   if (size_bytes == 0) return;
   data_ = static_cast<std::byte *>(std::aligned_alloc(256, (size_bytes + 255) / 256 * 256));
@@ -66,14 +57,6 @@ HostMemory::HostMemory(uint64_t size_bytes) : size_bytes_(size_bytes) {
 }
 
 HostMemory::~HostMemory() { std::free(data_); }
-
-HostMemory::HostMemory(HostMemory &&other) noexcept { *this = std::move(other); }
-
-HostMemory &HostMemory::operator=(HostMemory &&other) noexcept {
-  std::swap(data_, other.data_);
-  std::swap(size_bytes_, other.size_bytes_);
-  return *this;
-}
 
 // ---- the queue ----------------------------------------------------------------------------------------------------------
 namespace {

@@ -22,7 +22,6 @@ inline int block_y() { return static_cast<int>(emulator::Block::current().index(
 inline int block_z() { return static_cast<int>(emulator::Block::current().index().z); }
 inline int grid_x() { return static_cast<int>(emulator::Block::current().job().grid.x); }
 inline int grid_y() { return static_cast<int>(emulator::Block::current().job().grid.y); }
-inline int grid_z() { return static_cast<int>(emulator::Block::current().job().grid.z); }
 template <class T>
 T &shared() {
   return *reinterpret_cast<T *>(emulator::Block::current().shared());
@@ -75,7 +74,6 @@ T atomic_max(T *p, T v) {
   return before;
 }
 inline int atomic_exchange(int *p, int v) { return std::atomic_ref(*p).exchange(v); }
-inline int ld_volatile(const int *p) { return std::atomic_ref(const_cast<int &>(*p)).load(); }
 
 inline void st_volatile(uint64_t *p, uint64_t v) { std::atomic_ref(*p).store(v); }
 
@@ -97,9 +95,6 @@ Half2 each_half(Do operation, Half2 a, Half2 b, Half2 c = 0) {
 
 }  // namespace emulator
 
-inline Half2 h2_add(Half2 a, Half2 b) {
-  return emulator::each_half([](float x, float y, float) { return x + y; }, a, b);
-}
 inline Half2 h2_sub(Half2 a, Half2 b) {
   return emulator::each_half([](float x, float y, float) { return x - y; }, a, b);
 }
@@ -130,7 +125,6 @@ inline float maximum(float a, float b) { return std::fmax(a, b); }
 inline float absolute(float v) { return std::fabs(v); }
 inline float round_even(float v) { return std::nearbyint(v); }
 inline int count_bits(uint32_t v) { return std::popcount(v); }
-inline uint64_t multiply_wide(uint32_t a, uint32_t b) { return static_cast<uint64_t>(a) * b; }
 
 void mma16816(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1);
 

@@ -1,4 +1,6 @@
 // The CUDA executor on the emulated device, by the same promises as the CPU's.
+#include <numeric>
+
 #include "cuda/device.h"
 #include "support/forward_suite.h"
 
@@ -13,6 +15,30 @@ INSTANTIATE_TEST_SUITE_P(Cuda, Forward,
                          name_of_forward);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ForwardThreads);
 INSTANTIATE_TEST_SUITE_P(Cuda, LongContext, testing::Values("cuda"));
+
+// A mixture reads no more experts than it has, however many rows choose.
+TEST(CudaProfile, CountsNoMoreExpertsThanThereAre) {
+  const std::filesystem::path path = write_tiny_model(tiny_model("qwen3moe", Type::Q8_0), scratch_folder());
+  Opened opened = open_model(path, "cuda");
+  const std::vector<int32_t> tokens = some_tokens(30, opened.vocab()), sequences(30, 0), pages = {0};
+  std::vector<int32_t> positions(30);
+  std::iota(positions.begin(), positions.end(), 0);
+  const std::span<const int32_t> table(pages);
+  Batch batch;
+  batch.tokens = tokens;
+  batch.positions = positions;
+  batch.sequences = sequences;
+  batch.page_tables = {&table, 1};
+  opened.executor->run(batch, {.profile = true});
+  uint64_t expected = 0, found = 0;
+  for (const Op &op : opened.model->plan.ops) {
+    if (const auto *o = std::get_if<MoeGateUpOp>(&op)) expected += o->gate.bytes() + o->up.bytes();
+  }
+  for (const ProfileEntry &entry : opened.executor->profile()) {
+    if (std::string_view(entry.op) == "MoeGateUp") found = entry.bytes;
+  }
+  EXPECT_EQ(found, expected);
+}
 
 }  // namespace
 }  // namespace rz::test

@@ -9,34 +9,10 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cuda/kernels/sampling.h"
+#include "cuda/sampler_table.h"
 #include "engine/sampler.h"
 
 namespace rz::test {
-
-inline cuda::SampleSettings settings_of(const SamplingOptions &o) {
-  cuda::SampleSettings s;
-  s.temperature = o.temperature;
-  s.top_k = o.top_k;
-  s.top_p = o.top_p;
-  s.min_p = o.min_p;
-  s.typical_p = o.typical_p;
-  s.repeat_penalty = o.repeat_penalty;
-  s.repeat_last_n = o.repeat_last_n;
-  s.presence_penalty = o.presence_penalty;
-  s.frequency_penalty = o.frequency_penalty;
-  s.dry_multiplier = o.dry_multiplier;
-  s.dry_base = o.dry_base;
-  s.dry_allowed_length = o.dry_allowed_length;
-  s.xtc_probability = o.xtc_probability;
-  s.xtc_threshold = o.xtc_threshold;
-  s.mirostat = o.mirostat;
-  s.mirostat_tau = o.mirostat_tau;
-  s.mirostat_eta = o.mirostat_eta;
-  s.seed = o.seed;
-  s.logprobs = o.logprobs;
-  return s;
-}
 
 class SampleLab {
  public:
@@ -62,15 +38,13 @@ class SampleLab {
              uint64_t step = 0, bool logprob = true) {
     if (generations_.size() <= static_cast<size_t>(i)) generations_.resize(static_cast<size_t>(i) + 1);
     Generation &g = generations_[static_cast<size_t>(i)].emplace(options, vocab_, history, step, logprob);
-    std::vector<cuda::TokenBias> biases;
-    for (const auto &b : options.biases) biases.push_back({b.token, b.bias});
-    std::stable_sort(biases.begin(), biases.end(), [](auto &a, auto &b) { return a.token < b.token; });
+    const std::vector<cuda::TokenBias> biases = cuda::biases_of(options);
     g.biases = {0, biases.size() * sizeof(cuda::TokenBias)};
     g.tokens = {0, (history.size() + kGrowth) * sizeof(int32_t)};
     if (!biases.empty()) queue_.copy_in(g.biases.data(), biases.data(), g.biases.size_bytes());
     if (!history.empty()) queue_.copy_in(g.tokens.data(), history.data(), history.size() * sizeof(int32_t));
     cuda::SampleRow row;
-    row.settings = settings_of(options);
+    row.settings = cuda::settings_of(options);
     row.settings.logprob = logprob;
     row.biases = g.biases.as<cuda::TokenBias>();
     row.n_biases = static_cast<int32_t>(biases.size());
