@@ -144,7 +144,8 @@ $(CUDA_FORMATS:%=$(FOR_DEVICE)/matmul_tiles.%.o): $(FOR_DEVICE)/matmul_tiles.%.o
 	@mkdir -p $(@D); echo "  nvcc $< ($*)"; $(NVCC) $(NVCCFLAGS) -DRZ_DECODER=Decode$* -c $< -o $@
 DEVICE_OBJECTS := $(BUILD)/cuda/plugin.o $(CUDA_HOST) $(call kernel_objects_in,$(FOR_DEVICE)) $(FOR_DEVICE)/runtime.o
 PLUGIN_ROOMS   := $(foreach r,$(call reverse,$(call rooms_upto,backend)),$(BUILD)/rooms/$(r).a)
-CUDART          = $(dir $(NVCC))../lib64/libcudart_static.a
+# Where the runtime lies is nvcc's to say: it may be called by a wrapper or a link far from its toolkit.
+CUDART          = $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/.* LIBRARIES= *//p') -l:libcudart_static.a
 $(BUILD)/librz_cuda.so: $(DEVICE_OBJECTS) $(PLUGIN_ROOMS) lib/backend/plugin.map
 	@echo "  ld  $@"; $(call link_plugin,$(DEVICE_OBJECTS),$(PLUGIN_ROOMS) $(CUDART),-lrt)
 
