@@ -71,9 +71,11 @@ ROOM_ARCHIVES := $(foreach room,$(ROOMS),$(BUILD)/rooms/$(room).a)
 $(BUILD)/lib/%.o: lib/%.cc | $(SETUP_DONE)
 	@mkdir -p $(@D); echo "  c++ $<"; $(CXX) $(CPPFLAGS) $(CXXFLAGS) -c $< -o $@
 
+# GCC would make a slow call of setting a few registers to zero.
+KERNEL_FLAGS := -O3 $(if $(findstring clang,$(CXX)),,-fno-tree-loop-distribute-patterns)
 define isa_rule
 $(BUILD)/lib/cpu/kernels/%.$(1).o: lib/cpu/kernels/%.cc | $(SETUP_DONE)
-	@mkdir -p $$(@D); echo "  c++ $$< ($(1))"; $(CXX) $(CPPFLAGS) $(CXXFLAGS) -O3 $(FLAGS_$(1)) -c $$< -o $$@
+	@mkdir -p $$(@D); echo "  c++ $$< ($(1))"; $(CXX) $(CPPFLAGS) $(CXXFLAGS) $(KERNEL_FLAGS) $(FLAGS_$(1)) -c $$< -o $$@
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 

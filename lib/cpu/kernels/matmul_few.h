@@ -57,10 +57,12 @@ constexpr bool kIsSuper = sizeof(typename F::Block) > 64;
 template <class F>
 constexpr int64_t kWidth = kIsSuper<F> ? kSuperBlock : kBlock;  // weights of a block
 
-// M of 256 weights of 16 rows, in pairs of 16 weights, times the sums of their activations.
+// M of 256 weights of 16 rows, in kPairs pairs of equal groups of weights, times the sums of their
+// activations.
+template <int kPairs = 8>
 RZ_INLINE Ints sum_minima(const int16_t (*pairs)[16][2], const int16_t *x_sums) {
   Ints sum = int_zeros();
-  for (int j = 0; j < 8; ++j) sum = add_pair(sum, load_shorts32(pairs[j][0]), x_sums + 2 * j);
+  for (int j = 0; j < kPairs; ++j) sum = add_pair(sum, load_shorts32(pairs[j][0]), x_sums + 2 * j);
   return sum;
 }
 

@@ -148,6 +148,13 @@ RZ_INLINE Ints sum_of_rows(const Ints *v) {
 
 // ---- shorts
 RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { return {load_bytes(p), load_bytes(p + 16)}; }
+RZ_INLINE void store_shorts32(int16_t *p, Shorts32 v) {
+  store_shorts(p, v.a);
+  store_shorts(p + 16, v.b);
+}
+RZ_INLINE Shorts32 first_second(Shorts32 a, Shorts32 b) {
+  return {_mm256_blend_epi16(a.a, b.a, 0xaa), _mm256_blend_epi16(a.b, b.b, 0xaa)};
+}
 RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
   // The quarter's four shorts in every 128-bit half, then each of them in a half of its own.
   const __m256i four = _mm256_permutevar8x32_epi32(

@@ -132,6 +132,9 @@ RZ_INLINE Ints sum_of_rows(const Ints *v) {
 
 // ---- shorts
 RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { return _mm512_loadu_si512(p); }
+RZ_INLINE void store_shorts32(int16_t *p, Shorts32 v) { _mm512_storeu_si512(p, v); }
+// Of 16 pairs of shorts, the first ones of a, the second ones of b.
+RZ_INLINE Shorts32 first_second(Shorts32 a, Shorts32 b) { return _mm512_mask_blend_epi16(0xaaaaaaaa, a, b); }
 // Shorts 4 quarter .. 4 quarter + 3, each eight times: the scales of 64 weights, one per pair of bytes.
 RZ_INLINE Shorts32 spread(Shorts16 s, int quarter) {
   const __m512i pick = _mm512_set_epi64(0x0003000300030003, 0x0003000300030003, 0x0002000200020002,

@@ -174,6 +174,8 @@ RZ_INLINE void store_shorts(int16_t *p, Shorts16 a) {
   for (int i = 0; i < 16; ++i) p[i] = a.v[i];
 }
 RZ_INLINE Shorts32 load_shorts32(const int16_t *p) { RZ_LANES(Shorts32, 32, p[i]); }
+RZ_INLINE void store_shorts32(int16_t *p, Shorts32 v) { std::memcpy(p, v.v, sizeof v.v); }
+RZ_INLINE Shorts32 first_second(Shorts32 a, Shorts32 b) { RZ_LANES(Shorts32, 32, i % 2 ? b.v[i] : a.v[i]); }
 RZ_INLINE Shorts16 widen_twice(uint64_t first, uint64_t second, int from) {
   RZ_LANES(Shorts16, 16, static_cast<int16_t>(((i < 8 ? first : second) >> (8 * (from + i / 2 % 4))) & 255));
 }
