@@ -107,6 +107,7 @@ CudaExecutor::CudaExecutor(int device, const Plan &plan, const ExecutorOptions &
       scratch_(carve(scratch_memory_.data(), plan, options)),
       results_(result_bytes(plan, options)),
       compute_bytes_(footprint(plan, options).compute_bytes),
+      ends_{queue_.make_mark(), queue_.make_mark()},
       profile_(std::variant_size_v<Op>) {
   options_.progress = {};
   // What a kernel reads beside what was written must be numbers: masked tokens count 0 times their values.
@@ -120,15 +121,17 @@ CudaExecutor::CudaExecutor(int device, const Plan &plan, const ExecutorOptions &
   queue_.wait();
 }
 
-int32_t CudaExecutor::run(const Batch &batch, const RunControl &control) {
+void CudaExecutor::load(const Batch &batch) {
   if (batch.rows() > options_.max_rows) {
     fail(Status::Internal, "batch: expected at most %d rows, found %d", options_.max_rows, batch.rows());
   }
-  if (control.first_op == 0) {
-    shape_ = StepState::shape_of(batch, options_.max_rows, options_.max_logit_rows);
-    if (state_.load(queue_, batch, shape_)) recordings_.clear();
-    make_room(shape_);
-  }
+  shape_ = StepState::shape_of(batch, options_.max_rows, options_.max_logit_rows);
+  if (state_.load(queue_, batch, shape_)) recordings_.clear();
+  make_room(shape_);
+}
+
+int32_t CudaExecutor::run(const Batch &batch, const RunControl &control) {
+  if (control.first_op == 0) load(batch);
   const auto n_ops = static_cast<int32_t>(plan_.ops.size());
   const bool whole =
       control.first_op == 0 && control.stop_after < 0 && control.budget_us == 0 && !control.profile;
@@ -147,7 +150,39 @@ int32_t CudaExecutor::run(const Batch &batch, const RunControl &control) {
   return reached;
 }
 
-// All ops, and the results to the host.
+// What fails leaves no batch given.
+template <class Work>
+void CudaExecutor::one_of_two(const Work &work) {
+  try {
+    work();
+  } catch (...) {
+    finished_ = begun_;
+    try {
+      queue_.wait();
+    } catch (const Error &) {  // the first one is told
+    }
+    throw;
+  }
+}
+
+void CudaExecutor::begin(const Batch &batch) {
+  one_of_two([&] {
+    if (begun_ - finished_ >= 2)
+      fail(Status::Internal, "batch: expected at most two under way, found a third");
+    load(batch);
+    compute(shape_);
+    queue_.reach(*ends_[begun_++ % 2]);
+  });
+}
+
+void CudaExecutor::finish(const Batch &batch) {
+  one_of_two([&] {
+    queue_.wait_for(*ends_[finished_++ % 2]);
+    for (size_t i = 0; i < batch.seats.size(); ++i) batch.sampled[i] = seats_.read(batch.seats[i]);
+  });
+}
+
+// All ops.
 void CudaExecutor::compute(const StepShape &shape) {
   auto &recording = recordings_[shape];
   if (!recording) {
@@ -227,7 +262,8 @@ void CudaExecutor::sample_rows(const StepShape &shape) {
   args.logits = scratch_.logits;
   args.rows = shape.logit_rows;
   args.vocab = args.logits_stride = plan_.vocab;
-  args.slots = state_.slots();
+  args.seats = state_.seats();
+  args.chosen = seats_.chosen();
   args.table = seats_.rows();
   args.work = sample_work_.data();
   sample(queue_, args);

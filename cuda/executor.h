@@ -1,6 +1,7 @@
 // The CUDA executor: gives the device the kernels of each op in the plan's order and waits for the last of
 // them. Ops are in ops.cc; what varies from step to step is in device memory (step_state.h), so a step of a
-// known shape is recorded once and replayed.
+// known shape is recorded once and replayed. Where the device samples, a second step may be given before the
+// first is done.
 #pragma once
 
 #include <map>
@@ -38,6 +39,9 @@ class CudaExecutor final : public Executor {
   static Footprint footprint(const Plan &plan, const ExecutorOptions &options);
 
   int32_t run(const Batch &batch, const RunControl &control) override;
+  bool runs_ahead() const override { return true; }
+  void begin(const Batch &batch) override;
+  void finish(const Batch &batch) override;
   const KvLayout &kv_layout() const override { return kv_; }
   void copy_page(int32_t from, int32_t to) override;
   void read_page(int32_t page, std::byte *out) const override;
@@ -50,10 +54,13 @@ class CudaExecutor final : public Executor {
 
  private:
   // ---- executor.cc
+  void load(const Batch &batch);
   void compute(const StepShape &shape);
   int32_t compute_in_parts(const Batch &batch, const RunControl &control);
   void make_room(const StepShape &shape);
   void give_results(const Batch &batch);
+  template <class Work>
+  void one_of_two(const Work &work);
   std::byte *page(int32_t number) const {
     return pages_.data() + static_cast<uint64_t>(number) * kv_.page_bytes;
   }
@@ -97,7 +104,9 @@ class CudaExecutor final : public Executor {
   HostMemory results_;  // logits (max_logit_rows, vocab), then hidden states (max_rows, hidden)
   uint64_t compute_bytes_ = 0;
   std::map<StepShape, std::unique_ptr<Queue::Recording>> recordings_;
-  StepShape shape_;                    // of the run that was cut
+  StepShape shape_;                       // of the newest batch
+  std::unique_ptr<Queue::Mark> ends_[2];  // of the batches given by begin(), in turn
+  uint64_t begun_ = 0, finished_ = 0;
   int32_t active_experts_ = 0;         // of the mixture under way, at most; for the profile
   std::vector<ProfileEntry> profile_;  // by kind of op
 };

@@ -88,12 +88,14 @@ void CudaExecutor::enqueue(const EmbedOp &op, const StepShape &shape) {
   EmbedArgs args;
   args.table = weights_.tiles(op.table);
   args.index = state_.tokens();
+  args.chosen = seats_.chosen();
   args.scale = op.scale;
   args.out = activations_.floats(op.out);
   embed(queue_, args, shape.rows);
   if (!op.positions) return;
   args.table = weights_.tiles(op.positions);
   args.index = state_.positions();
+  args.chosen = nullptr;
   args.scale = 1;
   args.add = true;
   embed(queue_, args, shape.rows);

@@ -63,8 +63,10 @@ std::vector<TokenBias> biases_of(const SamplingOptions &o) {
 
 SamplerTable::SamplerTable(Queue &queue, int32_t seats)
     : seats_(static_cast<size_t>(seats)),
-      device_rows_(queue.device(), static_cast<uint64_t>(seats) * sizeof(SampleRow)) {
+      device_rows_(queue.device(), static_cast<uint64_t>(seats) * sizeof(SampleRow)),
+      chosen_(queue.device(), static_cast<uint64_t>(seats) * sizeof(int32_t)) {
   queue.fill(device_rows_.data(), 0, device_rows_.size_bytes());
+  queue.fill(chosen_.data(), 0, chosen_.size_bytes());
 }
 
 int32_t SamplerTable::take(Queue &queue, const SamplerSeat &wanted) {
@@ -82,8 +84,8 @@ int32_t SamplerTable::take(Queue &queue, const SamplerSeat &wanted) {
       static_cast<uint64_t>(std::max<int32_t>(wanted.most_tokens, 1)) + wanted.history.size();
   need(seat.tokens, queue.device(), capacity * sizeof(int32_t));
   need(seat.biases, queue.device(), biases.size() * sizeof(TokenBias));
-  if (seat.ring.size_bytes() == 0) seat.ring = HostMemory(sizeof(SampleRecord));
-  if (seat.top.size_bytes() == 0) seat.top = HostMemory(kMostAlternatives * sizeof(TokenChance));
+  if (seat.ring.size_bytes() == 0) seat.ring = HostMemory(kRingSlots * sizeof(SampleRecord));
+  if (seat.top.size_bytes() == 0) seat.top = HostMemory(kRingSlots * kMostAlternatives * sizeof(TokenChance));
   seat.row = {};
   seat.row.settings = settings;
   seat.row.biases = seat.biases.as<TokenBias>();
@@ -91,12 +93,13 @@ int32_t SamplerTable::take(Queue &queue, const SamplerSeat &wanted) {
   seat.row.tokens = seat.tokens.as<int32_t>();
   seat.row.capacity = static_cast<int32_t>(capacity);
   seat.row.ring = seat.ring.as<SampleRecord>();
-  seat.row.ring->sequence = 0;
+  for (int32_t i = 0; i < kRingSlots; ++i) seat.row.ring[i].sequence = 0;
   seat.row.top = seat.top.as<TokenChance>();
-  seat.row.ring_slots = 1;
+  seat.row.ring_slots = kRingSlots;
   seat.row.top_stride = kMostAlternatives;
   seat.row.n_tokens = static_cast<int32_t>(wanted.history.size());
   seat.row.step = seat.step = wanted.step;
+  seat.halted = {};
   seat.row.mirostat_mu = 2.0 * static_cast<double>(wanted.options->mirostat_tau);
   const auto number = static_cast<int32_t>(found - seats_.begin());
   queue.copy_in(seat.tokens.data(), wanted.history.data(), wanted.history.size_bytes());
@@ -114,15 +117,19 @@ void SamplerTable::give_up(int32_t seat) {
 
 SampledToken SamplerTable::read(int32_t number) {
   Seat &seat = seats_[static_cast<size_t>(number)];
-  const SampleRecord &record = *seat.ring.as<SampleRecord>();
-  ++seat.step;
+  if (seat.halted.trouble != SampledToken::Trouble::None) return seat.halted;
+  const uint64_t slot = seat.step++ % kRingSlots;
+  const SampleRecord &record = seat.ring.as<SampleRecord>()[slot];
   if (record.sequence != seat.step) {
     fail(Status::Device, "sampler: expected the record of step %llu, found that of %llu",
          static_cast<unsigned long long>(seat.step), static_cast<unsigned long long>(record.sequence));
   }
   static_assert(sizeof(TokenChance) == sizeof(TokenLogprob));
-  return {record.token, record.logprob, trouble_of(record.status), record.n_top,
-          reinterpret_cast<const TokenLogprob *>(seat.top.as<TokenChance>())};
+  const SampledToken sampled = {
+      record.token, record.logprob, trouble_of(record.status), record.n_top,
+      reinterpret_cast<const TokenLogprob *>(seat.top.as<TokenChance>() + slot * kMostAlternatives)};
+  if (sampled.trouble != SampledToken::Trouble::None) seat.halted = sampled;
+  return sampled;
 }
 
 }  // namespace rz::cuda

@@ -8,7 +8,7 @@ namespace rz::cuda {
 
 namespace {
 
-constexpr int kRowArrays = 4;
+constexpr int kRowArrays = 4, kLogitRowArrays = 2;
 constexpr uint64_t kFirstTableBytes = 4096;
 
 // Few sizes, so that few recordings are made; close together where a step is short.
@@ -21,11 +21,6 @@ int32_t size_for(int32_t n, int32_t most) {
   int32_t size = 128;
   while (size < n) size *= 2;
   return std::min(size, most);
-}
-
-uint64_t slots_at(int32_t max_rows, int32_t max_logit_rows) {
-  return (static_cast<uint64_t>(max_rows) * kRowArrays + static_cast<uint64_t>(max_logit_rows)) *
-         sizeof(int32_t);
 }
 
 }  // namespace
@@ -45,33 +40,40 @@ StepShape StepState::shape_of(const Batch &batch, int32_t max_rows, int32_t max_
 }
 
 uint64_t StepState::bytes(int32_t max_rows, int32_t max_logit_rows) {
-  return slots_at(max_rows, max_logit_rows) + static_cast<uint64_t>(max_logit_rows) * sizeof(SampleSlot);
+  return (static_cast<uint64_t>(max_rows) * kRowArrays +
+          static_cast<uint64_t>(max_logit_rows) * kLogitRowArrays) *
+         sizeof(int32_t);
 }
 
 StepState::StepState(Queue &queue, int32_t max_rows, int32_t max_logit_rows)
     : max_rows_(max_rows),
       max_logit_rows_(max_logit_rows),
-      slots_at_(slots_at(max_rows, max_logit_rows)),
-      host_(bytes(max_rows, max_logit_rows)),
       device_(queue.device(), bytes(max_rows, max_logit_rows)),
-      host_tables_(kFirstTableBytes),
-      device_tables_(queue.device(), kFirstTableBytes) {}
+      device_tables_(queue.device(), kFirstTableBytes) {
+  for (HostMemory &host : host_) host = HostMemory(bytes(max_rows, max_logit_rows));
+  for (HostMemory &tables : host_tables_) tables = HostMemory(kFirstTableBytes);
+}
+
+bool StepState::grow_tables(Queue &queue, uint64_t entries) {
+  if (entries * sizeof(int32_t) <= device_tables_.size_bytes()) return false;
+  const uint64_t size_bytes = std::max(entries * sizeof(int32_t), 2 * device_tables_.size_bytes());
+  queue.wait();  // the step under way reads the old ones
+  for (HostMemory &tables : host_tables_) tables = HostMemory(size_bytes);
+  device_tables_ = DeviceMemory(queue.device(), size_bytes);
+  return true;
+}
 
 bool StepState::load(Queue &queue, const Batch &batch, const StepShape &shape) {
   uint64_t entries = 0;
   for (const auto &table : batch.page_tables) entries += table.size();
-  const bool moved = entries * sizeof(int32_t) > device_tables_.size_bytes();
-  if (moved) {
-    const uint64_t size_bytes = std::max(entries * sizeof(int32_t), 2 * device_tables_.size_bytes());
-    host_tables_ = HostMemory(size_bytes);
-    device_tables_ = DeviceMemory(queue.device(), size_bytes);
-  }
+  const bool moved = grow_tables(queue, entries);
+  turn_ = 1 - turn_;
   const auto rows = static_cast<size_t>(batch.rows()), all = static_cast<size_t>(shape.rows);
   std::ranges::copy(batch.tokens, host(0));
   std::ranges::copy(batch.positions, host(1));
   std::fill(host(0) + rows, host(0) + all, 0);
   std::fill(host(1) + rows, host(1) + all, -1);
-  int32_t *table = host_tables_.as<int32_t>();
+  int32_t *table = host_tables_[turn_].as<int32_t>();
   int32_t at = 0;
   starts_.clear();
   for (const auto &pages : batch.page_tables) {
@@ -81,18 +83,14 @@ bool StepState::load(Queue &queue, const Batch &batch, const StepShape &shape) {
   }
   for (size_t row = 0; row < rows; ++row) host(2)[row] = starts_[static_cast<size_t>(batch.sequences[row])];
   std::fill(host(2) + rows, host(2) + all, 0);
-  const auto chosen = [&](int array, std::span<const int32_t> from, int32_t size) {
-    std::ranges::copy(from, host(array));
-    std::fill(host(array) + from.size(), host(array) + size, 0);
+  const auto fill_up = [](int32_t *to, std::span<const int32_t> from, int32_t size, int32_t with) {
+    std::ranges::copy(from, to);
+    std::fill(to + from.size(), to + size, with);
   };
-  chosen(3, batch.hidden_rows, shape.hidden_rows);
-  chosen(4, batch.logit_rows, shape.logit_rows);
-  auto *slots = host_.as<SampleSlot>(slots_at_);
-  for (int32_t i = 0; i < shape.logit_rows; ++i) {
-    slots[i] = {};
-    if (static_cast<size_t>(i) < batch.seats.size()) slots[i].row = batch.seats[static_cast<size_t>(i)];
-  }
-  queue.copy_in(device_.data(), host_.as<std::byte>(), host_.size_bytes());
+  fill_up(host(3), batch.hidden_rows, shape.hidden_rows, 0);
+  fill_up(host(4), batch.logit_rows, shape.logit_rows, 0);
+  fill_up(host(4) + max_logit_rows_, batch.seats, shape.logit_rows, -1);
+  queue.copy_in(device_.data(), host_[turn_].as<std::byte>(), device_.size_bytes());
   if (at > 0) queue.copy_in(device_tables_.data(), table, static_cast<uint64_t>(at) * sizeof(int32_t));
   return moved;
 }

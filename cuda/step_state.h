@@ -1,6 +1,6 @@
 // What changes from step to step: tokens, positions, page tables, the rows whose logits are wanted. It lies
 // in memory of the host and is copied to the same places of the device before each step, so that recorded
-// work is replayed as it is.
+// work is replayed as it is. The host keeps two of them: one step may be given while another is under way.
 //
 // Recorded work has a fixed number of rows. A batch is filled up to the next size in the list below with rows
 // at position -1, which every kernel leaves alone.
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "backend/backend.h"
-#include "cuda/kernels/sampling.h"
 #include "cuda/runtime.h"
 
 namespace rz::cuda {
@@ -30,27 +29,29 @@ class StepState {
   static uint64_t bytes(int32_t max_rows, int32_t max_logit_rows);  // without tables
 
   static StepShape shape_of(const Batch &batch, int32_t max_rows, int32_t max_logit_rows);
-  // Gives the batch to the device. True: the tables moved, and work recorded before has their old place.
+  // Gives the batch to the device, where the batch but one before is done. True: the tables moved, and work
+  // recorded before has their old place.
   bool load(Queue &queue, const Batch &batch, const StepShape &shape);
 
   // On the device.
-  const int32_t *tokens() const { return at(0); }
+  const int32_t *tokens() const { return at(0); }  // below 0: see EmbedArgs::index
   const int32_t *positions() const { return at(1); }
   const int32_t *table_of_row() const { return at(2); }
   const int32_t *hidden_rows() const { return at(3); }
   const int32_t *logit_rows() const { return at(4); }
-  const SampleSlot *slots() const { return device_.as<SampleSlot>(slots_at_); }
+  const int32_t *seats() const { return logit_rows() + max_logit_rows_; }
   const int32_t *tables() const { return device_tables_.as<int32_t>(); }
 
  private:
   const int32_t *at(int array) const { return device_.as<int32_t>() + array * max_rows_; }
-  int32_t *host(int array) const { return host_.as<int32_t>() + array * max_rows_; }
+  int32_t *host(int array) const { return host_[turn_].as<int32_t>() + array * max_rows_; }
+  bool grow_tables(Queue &queue, uint64_t entries);
 
   int32_t max_rows_, max_logit_rows_;
-  uint64_t slots_at_;    // bytes
-  HostMemory host_;      // (4, max_rows), (max_logit_rows), then slots (max_logit_rows)
+  int turn_ = 0;         // which of the host's two is filled
+  HostMemory host_[2];   // (4, max_rows), then (2, max_logit_rows)
   DeviceMemory device_;  // the same
-  HostMemory host_tables_;
+  HostMemory host_tables_[2];
   DeviceMemory device_tables_;
   std::vector<int32_t> starts_;  // where each sequence's table begins
 };

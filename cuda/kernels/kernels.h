@@ -2,6 +2,7 @@
 // (rows, width); `rows` are the rows of a batch.
 #pragma once
 
+#include "base/both_sides.h"
 #include "cuda/runtime.h"
 #include "cuda/tiles.h"
 #include "quant/type.h"
@@ -92,10 +93,16 @@ void add_term(Queue &queue, const AddTermArgs &args, int n);
 // over
 struct EmbedArgs {
   Tiles table;
-  const int32_t *index = nullptr;  // (n)
+  const int32_t *index = nullptr;   // (n) rows of the table; below 0: chosen[-1 - index], or none
+  const int32_t *chosen = nullptr;  // see SampleArgs
   float scale = 1;
   bool add = false;
   float *out = nullptr;  // (n, table.cols)
+
+  RZ_BOTH_SIDES int row_for(int i) const {
+    const int row = index[i];
+    return row < 0 && chosen ? chosen[-1 - row] : row;
+  }
 };
 void embed(Queue &queue, const EmbedArgs &args, int n);
 void embed_floats(Queue &queue, const EmbedArgs &args, int n);  // of a table of floats: embed() calls it

@@ -178,7 +178,7 @@ matmul_many_kernel(RZ_ARGS(MatmulArgs) a) {
 RZ_KERNEL(kMatmulThreads, 2)
 embed_kernel(RZ_ARGS(EmbedArgs) a) {
   pdl_wait();
-  const int which = a.index[block_y()], steps = steps_of(a.table.cols);
+  const int which = a.row_for(block_y()), steps = steps_of(a.table.cols);
   const int step = block_x() * (kMatmulThreads / 4) + thread() / 4, t = thread() % 4;
   if (which < 0 || step >= steps) return;
   const int in_tile = which % kTileRows;

@@ -96,7 +96,7 @@ add_term_kernel(RZ_ARGS(AddTermArgs) a) {
 RZ_KERNEL(kRowThreads, 4)
 embed_floats_kernel(RZ_ARGS(EmbedArgs) a) {
   pdl_wait();
-  const int row = block_x(), which = a.index[row];
+  const int row = block_x(), which = a.row_for(row);
   if (which < 0) return;
   const auto *from =
       reinterpret_cast<const float *>(a.table.data) + static_cast<size_t>(which) * a.table.cols;

@@ -32,7 +32,7 @@ namespace {
 
 // The generation that wants a token from row `i`, or null.
 RZ_DEVICE SampleRow *row_of(const SampleArgs &a, int i) {
-  const int32_t at = a.slots[i].row;
+  const int32_t at = a.seats[i];
   if (at < 0 || a.table[at].halted) return nullptr;
   return &a.table[at];
 }
@@ -196,15 +196,12 @@ RZ_DEVICE Choice choose(const SampleArgs &a, SampleRow &row, const RowWork &work
   return {SampleStatus::Ok, token, logprob, n_top};
 }
 
-// By one thread: the timeline and the next batch get the token, the host the record.
-RZ_DEVICE void step_on(const SampleArgs &a, SampleRow &row, int32_t input, const Choice &choice) {
+// By one thread: the timeline and the next step get the token, the host the record.
+RZ_DEVICE void step_on(SampleRow &row, int32_t &chosen, const Choice &choice) {
   const uint64_t step = row.step;
   if (choice.status == SampleStatus::Ok) {
     if (row.n_tokens < row.capacity) row.tokens[row.n_tokens] = choice.token;
-    if (input >= 0) {
-      a.next_tokens[input] = choice.token;
-      a.next_positions[input] = row.n_tokens;
-    }
+    chosen = choice.token;
     ++row.n_tokens;
     row.step = step + 1;
   } else {
@@ -228,7 +225,7 @@ sample_kernel(RZ_ARGS(SampleArgs) a) {
   const Choice choice = choose(a, *row, work_of(a, i), logits_of(a, i));
   pdl_go();
   sync();  // nobody reads the row any more
-  if (thread() == 0) step_on(a, *row, a.slots[i].input, choice);
+  if (thread() == 0) step_on(*row, a.chosen[a.seats[i]], choice);
 }
 
 }  // namespace

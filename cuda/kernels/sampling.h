@@ -2,7 +2,7 @@
 // that takes. The results are those of the engine's sampler for the same logits, bit for bit.
 //
 // A launch has one block per row of logits and reads everything else from device memory, so a recording of it
-// may be replayed: the host changes slots and rows between replays, the device moves rows on by one token.
+// may be replayed: the host changes seats and rows between replays, the device moves rows on by one token.
 #pragma once
 
 #include "cuda/runtime.h"
@@ -73,20 +73,15 @@ struct SampleRow {
   double mirostat_mu = 0;        // bits; at first twice mirostat_tau, then by the device
 };
 
-// What becomes of a row of logits. By the host, between steps.
-struct SampleSlot {
-  int32_t row = -1;    // of SampleArgs::table; -1 = no token is wanted, and the blocks end at once
-  int32_t input = -1;  // where the next batch reads the token: index of next_tokens and next_positions, or -1
-};
-
 struct SampleArgs {
   const float *logits = nullptr;  // (rows, logits_stride), not written
   int32_t rows = 0, vocab = 0, logits_stride = 0;
-  const SampleSlot *slots = nullptr;  // (rows); no two with the same row
+  // (rows) of the table, no two the same; -1 = no token is wanted, and the blocks end at once. By the host,
+  // between steps.
+  const int32_t *seats = nullptr;
   SampleRow *table = nullptr;
-  std::byte *work = nullptr;          // (rows, sample_work_bytes(vocab)), zeros before the first launch
-  int32_t *next_tokens = nullptr;     // (batch) of the next step
-  int32_t *next_positions = nullptr;  // (batch)
+  std::byte *work = nullptr;  // (rows, sample_work_bytes(vocab)), zeros before the first launch
+  int32_t *chosen = nullptr;  // (table) each row's newest token: where the next step reads it
 };
 
 // Of one row: partial sums, changed logits, two lists of keys, counts. 24 bytes a token and some.

@@ -49,13 +49,13 @@ struct SampledToken {
   float logprob = 0;
   Trouble trouble = Trouble::None;
   int32_t n_top = 0;
-  const TokenLogprob *top = nullptr;  // (n_top) best first; until the next run
+  const TokenLogprob *top = nullptr;  // (n_top) best first; until the next run, or the next begin() but one
 };
 
 // N rows to compute, each one token at one position of one sequence. Rows of a sequence are in ascending
 // order of position, and its pages hold every position below its first row's.
 struct Batch {
-  std::span<const int32_t> tokens;                        // (rows)
+  std::span<const int32_t> tokens;                        // (rows); below 0: see Executor::runs_ahead()
   std::span<const int32_t> positions;                     // (rows)
   std::span<const int32_t> sequences;                     // (rows) index into page_tables
   std::span<const std::span<const int32_t>> page_tables;  // per sequence: page of positions 32 i .. 32 i + 31
@@ -106,6 +106,15 @@ class Executor {
   virtual void copy_page(int32_t from, int32_t to) = 0;
   virtual void read_page(int32_t page, std::byte *out) const = 0;  // (page_bytes)
   virtual void write_page(int32_t page, const std::byte *in) = 0;  // (page_bytes)
+
+  // A step may be given to the device before the one ahead of it is done: begin() gives a whole batch,
+  // finish() waits for the first one given and puts what it chose into that batch's `sampled`. At most two
+  // are given at a time, only of batches in which every row of logits has a seat, and none during run(). In
+  // place of a token that is still to be chosen stands -1 - seat: the newest one of that seat. An error of
+  // either leaves none given.
+  virtual bool runs_ahead() const { return false; }
+  virtual void begin(const Batch &) {}
+  virtual void finish(const Batch &batch) { run(batch, {}); }
 
   // A seat at the device's sampler, to be named in batches; -1: the host has to sample. Not during run().
   virtual int32_t take_seat(const SamplerSeat &) { return -1; }

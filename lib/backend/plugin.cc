@@ -45,6 +45,9 @@ class PluginExecutor final : public Executor {
   int32_t run(const Batch &batch, const RunControl &control) override {
     return call(plugin_.run, theirs(), batch, control);
   }
+  bool runs_ahead() const override { return call(plugin_.runs_ahead, theirs()); }
+  void begin(const Batch &batch) override { call(plugin_.begin, theirs(), batch); }
+  void finish(const Batch &batch) override { call(plugin_.finish, theirs(), batch); }
   const KvLayout &kv_layout() const override { return *kv_layout_; }
   void copy_page(int32_t from, int32_t to) override { call(plugin_.copy_page, theirs(), from, to); }
   void read_page(int32_t page, std::byte *out) const override {

@@ -20,7 +20,7 @@
 namespace rz {
 
 // Raised when a function of the table, or a class that crosses, changes its meaning but not its size.
-constexpr uint32_t kPluginInterface = 1;
+constexpr uint32_t kPluginInterface = 2;
 constexpr char kPluginSymbol[] = "rz_device_plugin";
 
 // What a library was built from. First in every table, of every version, so that it can always be read.
@@ -72,6 +72,9 @@ struct DevicePlugin {
 
   void (*destroy)(Executor *);
   Crossing<&Executor::run> run;
+  Crossing<&Executor::runs_ahead> runs_ahead;
+  Crossing<&Executor::begin> begin;
+  Crossing<&Executor::finish> finish;
   Crossing<&Executor::kv_layout> kv_layout;
   Crossing<&Executor::copy_page> copy_page;
   Crossing<&Executor::read_page> read_page;

@@ -32,6 +32,7 @@ Engine::Engine(std::unique_ptr<Executor> executor, EngineOptions options)
       pool_(*executor_, options_.pages, options_.keep_prefixes),
       scheduler_(pool_, options_.step.sequences),
       step_(options_.step),
+      next_({options_.step.rows, options_.step.sequences, options_.step.logit_rows}),
       prefill_rows_(std::min(kFirstPrefillRows, options_.step.rows)) {
   if (!options_.manual_step) start_thread();
 }
@@ -71,7 +72,11 @@ void Engine::loop() {
   for (;;) {
     worker_.wait(lock, [&] { return stopping_ || (guests_ == 0 && prepare(options_.step.rows)); });
     if (stopping_) return;
-    compute(lock, 0);
+    if (runs_ahead()) {
+      compute_ahead(lock);
+    } else {
+      compute(lock, 0);
+    }
   }
 }
 
@@ -139,6 +144,21 @@ bool Engine::prepare(int32_t prefill_rows) {
   return true;
 }
 
+// What work() throws is the result.
+template <class Work>
+std::optional<Error> Engine::without(Lock &lock, const Work &work) {
+  std::optional<Error> error;
+  lock.unlock();
+  try {
+    const FloatMode mode;
+    work();
+  } catch (...) {
+    error = current_error();
+  }
+  lock.lock();
+  return error;
+}
+
 void Engine::compute(Lock &lock, uint64_t budget_us) {
   computing_ = true;
   abort_ = false;
@@ -148,18 +168,12 @@ void Engine::compute(Lock &lock, uint64_t budget_us) {
   control.cancel = &abort_;
   control.profile = step_.profiled();
   int32_t reached = next_op_;
-  std::optional<Error> error;
   const Clock::time_point started = Clock::now();
-  lock.unlock();
-  try {
-    const FloatMode mode;
+  const std::optional<Error> error = without(lock, [&] {
     reached = executor_->run(step_.batch(), control);
     if (budget_us > 0) adapt_prefill(reached - control.first_op, Clock::now() - started);
     if (reached >= options_.n_ops) take_outputs();
-  } catch (...) {
-    error = current_error();
-  }
-  lock.lock();
+  });
   computing_ = false;
   if (error) {
     fail_step(*error);
@@ -171,6 +185,65 @@ void Engine::compute(Lock &lock, uint64_t budget_us) {
     next_op_ = reached;
   }
   idle_.notify_all();
+}
+
+// What is given to a device cannot be cut short, so no long part of a prompt is.
+bool Engine::runs_ahead() {
+  const auto few = [](const Step::Part &part) { return part.rows < kRowsWorthAborting; };
+  return executor_->runs_ahead() && step_.seated() && !step_.profiled() &&
+         std::ranges::all_of(step_.parts(), few);
+}
+
+// For steps whose every sequence gets a token from the device itself: the step after this one is given to the
+// device before this one's tokens are here, which the host then turns to text while the device computes. A
+// sequence that ends meanwhile is computed once too often. Nobody sees it: that row lies past the end of its
+// timeline, and whatever uses its page next is given to the device later.
+void Engine::compute_ahead(Lock &lock) {
+  computing_ = true;
+  std::optional<Error> error = without(lock, [&] { executor_->begin(step_.batch()); });
+  for (bool given = true; given && !error;) {
+    plan_ahead();
+    given = !next_.empty();
+    error = without(lock, [&] {
+      if (given) executor_->begin(next_.batch());
+      executor_->finish(step_.batch());
+      take_outputs();
+    });
+    if (!error) go_on();
+    idle_.notify_all();
+  }
+  computing_ = false;
+  if (error) fail_step(*error);
+  next_.clear();
+  idle_.notify_all();
+}
+
+// Fills next_ with what may follow step_; nothing, where somebody else waits for a step.
+void Engine::plan_ahead() {
+  next_.clear();
+  scheduler_.sweep(Clock::now());
+  if (stopping_ || guests_ > 0 || scheduler_.someone_waits()) return;
+  for (const Step::Part &part : step_.parts()) {
+    Sequence &sequence = *part.sequence;
+    const bool last_rows = sequence.timeline.pending() == part.rows;
+    if (sequence.alone || !part.sampled || !last_rows || !sequence.may_run_ahead()) continue;
+    try {
+      if (pool_.reserve(sequence.timeline.kv, part.rows + 1)) next_.follow(part);
+    } catch (...) {  // no memory for it now: planned again once this step is done
+    }
+  }
+}
+
+// The step is done; the one given after it takes its place.
+void Engine::go_on() {
+  finish_step();
+  step_.swap(next_);
+  const Clock::time_point now = Clock::now();
+  for (const Step::Part &part : step_.parts()) {
+    if (!part.sequence->over) part.sequence->check(now);
+  }
+  step_.forget_over();
+  for (const Step::Part &part : step_.parts()) part.sequence->in_flight = true;
 }
 
 void Engine::take_outputs() {

@@ -76,7 +76,13 @@ class Engine {
   void start_thread();
   void loop();
   bool prepare(int32_t prefill_rows);
+  template <class Work>
+  std::optional<Error> without(Lock &lock, const Work &work);
   void compute(Lock &lock, uint64_t budget_us);
+  bool runs_ahead();
+  void compute_ahead(Lock &lock);
+  void plan_ahead();
+  void go_on();
   void take_outputs();
   void finish_step();
   void fail_step(const Error &error);
@@ -92,6 +98,7 @@ class Engine {
   KvPool pool_;
   Scheduler scheduler_;
   Step step_;
+  Step next_;               // given to the device while step_ is under way; else empty
   int32_t next_op_ = 0;     // of step_, when its run was cut
   int32_t prefill_rows_;    // of a step that has a budget
   bool computing_ = false;  // a thread is in Executor::run or take()

@@ -31,7 +31,7 @@ class EventRing {
   }
 
   // Engine's side. A step makes at most two events: Prefill and Token.
-  bool has_room() const { return kSlots - (shown_ - taken_) >= 2; }
+  bool has_room(uint32_t steps = 1) const { return kSlots - (shown_ - taken_) >= 2 * steps; }
   Event &stage() { return slots_[(shown_ + staged_++) % kSlots]; }
   // With the lock from here on.
   void show() {

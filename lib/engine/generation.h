@@ -68,6 +68,9 @@ class Generation : public Sequence {
   // Sequence
   bool ready() const override { return !parked_ && ring_.has_room(); }
   bool may_be_put_aside() const override { return stateless && !in_flight; }
+  bool may_run_ahead() const override {
+    return stop_ == Finish::None && timeline.size() + 1 < limit_ && ring_.has_room(2);
+  }
   bool profiled() const override { return request_.profile; }
   void check(Clock::time_point now) override;
   void cached(int32_t tokens) override;

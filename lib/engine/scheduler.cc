@@ -54,6 +54,10 @@ bool Scheduler::plan(Step &step, int32_t prefill_rows) {
   return !step.empty();
 }
 
+bool Scheduler::someone_waits() const {
+  return std::ranges::any_of(line_, [](const Sequence *s) { return !s->in_flight && wants_rows(*s); });
+}
+
 bool Scheduler::work_left() const {
   return std::ranges::any_of(line_, [](const Sequence *s) { return wants_rows(*s); });
 }

@@ -25,6 +25,7 @@ class Scheduler {
   // now.
   bool plan(Step &step, int32_t prefill_rows);
 
+  bool someone_waits() const;  // with something to compute, and in no step
   bool work_left() const;
   const std::vector<Sequence *> &line() const { return line_; }
 

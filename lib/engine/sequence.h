@@ -43,6 +43,8 @@ class Sequence {
   // With the engine's lock held:
   virtual bool ready() const { return true; }  // false: waits for its host
   virtual bool may_be_put_aside() const { return false; }
+  // Its step is under way and brings one more token, which is surely not the last one wanted.
+  virtual bool may_run_ahead() const { return false; }
   virtual bool profiled() const { return false; }
   virtual void check(Clock::time_point) {}    // ends it when it was cancelled or is past its deadline
   virtual void cached(int32_t) {}             // so many tokens were found in the prefix cache

@@ -82,6 +82,36 @@ int32_t Step::add(Sequence &sequence, int32_t rows) {
   return n;
 }
 
+void Step::follow(const Part &part) {
+  Sequence &sequence = *part.sequence;
+  const Timeline &timeline = sequence.timeline;
+  const int32_t seat = sequence.seat();
+  const auto index = static_cast<int32_t>(parts_.size());
+  logit_rows_.push_back(index);
+  tokens_.push_back(-1 - seat);
+  positions_.push_back(timeline.size());
+  sequences_.push_back(index);
+  seats_.push_back(seat);
+  parts_.push_back({&sequence, 1, nullptr, 1, &sampled_[static_cast<size_t>(index)]});
+  page_tables_.emplace_back(timeline.kv.pages);
+}
+
+void Step::forget_over() {
+  std::erase_if(parts_, [](const Part &part) { return part.sequence->over; });
+}
+
+void Step::swap(Step &other) {
+  parts_.swap(other.parts_);
+  tokens_.swap(other.tokens_);
+  positions_.swap(other.positions_);
+  sequences_.swap(other.sequences_);
+  page_tables_.swap(other.page_tables_);
+  logit_rows_.swap(other.logit_rows_);
+  hidden_rows_.swap(other.hidden_rows_);
+  seats_.swap(other.seats_);
+  sampled_.swap(other.sampled_);
+}
+
 Batch Step::batch() {
   Batch batch;
   batch.tokens = tokens_;
@@ -95,6 +125,11 @@ Batch Step::batch() {
   batch.hidden_rows = hidden_rows_;
   batch.hidden = hidden_.as<float>();
   return batch;
+}
+
+bool Step::seated() const {
+  return !logit_rows_.empty() && hidden_rows_.empty() &&
+         std::ranges::all_of(seats_, [](int32_t seat) { return seat >= 0; });
 }
 
 bool Step::profiled() const {

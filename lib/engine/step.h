@@ -32,11 +32,18 @@ class Step {
   void clear();
   // The next pending rows of the sequence, at most `rows` and what fits; returns how many that were.
   int32_t add(Sequence &sequence, int32_t rows);
+  // One more row for a part of the step before this one, which is under way: its token is the one that the
+  // device chooses there.
+  void follow(const Part &part);
+  // Without the parts of sequences that are over.
+  void forget_over();
+  void swap(Step &other);  // all but the room for outputs
   int32_t room() const { return limits_.rows - static_cast<int32_t>(tokens_.size()); }
   bool empty() const { return parts_.empty(); }
   std::vector<Part> &parts() { return parts_; }
   Batch batch();
   bool profiled() const;
+  bool seated() const;  // there are logits, and the device samples all of them
 
  private:
   int32_t fitting(const Sequence &sequence, int32_t rows) const;

@@ -21,16 +21,16 @@ class SampleLab {
   SampleLab(int32_t vocab, int32_t rows) : vocab_(vocab), stride_(vocab + 3), rows_(rows), queue_(0) {
     const auto n = static_cast<uint64_t>(rows);
     logits_ = {0, n * static_cast<uint64_t>(stride_) * sizeof(float)};
-    slots_ = {0, n * sizeof(cuda::SampleSlot)};
+    seats_ = {0, n * sizeof(int32_t)};
     table_ = {0, n * sizeof(cuda::SampleRow)};
     work_ = {0, n * cuda::sample_work_bytes(vocab)};
-    inputs_ = {0, 2 * n * sizeof(int32_t)};
+    chosen_ = {0, n * sizeof(int32_t)};
     ring_ = cuda::HostMemory(n * kRingSlots * sizeof(cuda::SampleRecord));
     top_ = cuda::HostMemory(n * kRingSlots * kTopStride * sizeof(cuda::TokenChance));
     for (int32_t i = 0; i < rows * kRingSlots; ++i) ring_.as<cuda::SampleRecord>()[i].sequence = 0;
     queue_.fill(work_.data(), 0, work_.size_bytes());
-    queue_.fill(inputs_.data(), 0, inputs_.size_bytes());
-    for (int32_t i = 0; i < rows; ++i) slots_of_.push_back({-1, rows - 1 - i});
+    queue_.fill(chosen_.data(), 0, chosen_.size_bytes());
+    seats_of_.resize(static_cast<size_t>(rows), -1);
   }
 
   // Row i of the logits, and of the table, is this generation from now on.
@@ -58,11 +58,11 @@ class SampleLab {
     row.step = step;
     row.mirostat_mu = 2 * static_cast<double>(options.mirostat_tau);
     queue_.copy_in(table_.as<cuda::SampleRow>() + i, &row, sizeof row);
-    slots_of_[static_cast<size_t>(i)].row = i;
+    seats_of_[static_cast<size_t>(i)] = i;
     queue_.wait();
   }
   void stop(int32_t i) {
-    slots_of_[static_cast<size_t>(i)].row = -1;
+    seats_of_[static_cast<size_t>(i)] = -1;
     generations_[static_cast<size_t>(i)].reset();
   }
 
@@ -72,11 +72,10 @@ class SampleLab {
     a.rows = rows_;
     a.vocab = vocab_;
     a.logits_stride = stride_;
-    a.slots = slots_.as<cuda::SampleSlot>();
+    a.seats = seats_.as<int32_t>();
     a.table = table_.as<cuda::SampleRow>();
     a.work = work_.data();
-    a.next_tokens = inputs_.as<int32_t>();
-    a.next_positions = inputs_.as<int32_t>() + rows_;
+    a.chosen = chosen_.as<int32_t>();
     return a;
   }
   cuda::Queue &queue() { return queue_; }
@@ -84,14 +83,14 @@ class SampleLab {
     queue_.copy_in(logits_.as<float>() + i * stride_, logits.data(), logits.size() * sizeof(float));
     queue_.wait();
   }
-  void put_slots() {
-    queue_.copy_in(slots_.data(), slots_of_.data(), slots_.size_bytes());
+  void put_seats() {
+    queue_.copy_in(seats_.data(), seats_of_.data(), seats_.size_bytes());
     queue_.wait();
   }
 
   // One step of all rows; row i has logits[i].
   void step(const std::vector<std::vector<float>> &logits) {
-    put_slots();
+    put_seats();
     for (size_t i = 0; i < logits.size(); ++i) put(static_cast<int32_t>(i), logits[i]);
     cuda::sample(queue_, args());
     queue_.wait();
@@ -105,26 +104,24 @@ class SampleLab {
   }
   const cuda::SampleRow &row(int32_t i) const { return table_.as<cuda::SampleRow>()[i]; }
 
-  // The host's turn for row i: `steps` steps whose logits follow from the token before and its position; 0
-  // and 0 at first.
+  // The host's turn for row i: `steps` steps whose logits follow from the token chosen last, 0 at first, and
+  // the length of the timeline.
   template <class Forward>
   void compare_ahead(int32_t i, int steps, Forward forward) {
-    int32_t token = 0, position = 0;
+    const std::vector<int32_t> &history = generations_[static_cast<size_t>(i)]->history;
+    int32_t token = 0;
     for (int step = 0; step < steps && !testing::Test::HasFailure(); ++step) {
-      compare_step(i, forward(token, position));
-      const std::vector<int32_t> &history = generations_[static_cast<size_t>(i)]->history;
+      compare_step(i, forward(token, static_cast<int32_t>(history.size())));
       token = history.back();
-      position = static_cast<int32_t>(history.size()) - 1;
     }
     EXPECT_EQ(row(i).step, generations_[static_cast<size_t>(i)]->step);
   }
   void compare(int32_t i, const std::vector<float> &logits) {
     compare_step(i, logits);
     const Generation &g = *generations_[static_cast<size_t>(i)];
-    const int32_t input = slots_of_[static_cast<size_t>(i)].input, n = static_cast<int32_t>(g.history.size());
+    const auto n = static_cast<int32_t>(g.history.size());
     if (row(i).halted || testing::Test::HasFailure()) return;
-    EXPECT_EQ(inputs_.as<int32_t>()[input], g.history.back());
-    EXPECT_EQ(inputs_.as<int32_t>()[rows_ + input], n - 1);
+    EXPECT_EQ(chosen_.as<int32_t>()[i], g.history.back());
     EXPECT_EQ(row(i).n_tokens, n);
     EXPECT_EQ(row(i).step, g.step);
   }
@@ -192,9 +189,9 @@ class SampleLab {
 
   int32_t vocab_, stride_, rows_;
   cuda::Queue queue_;
-  cuda::DeviceMemory logits_, slots_, table_, work_, inputs_;
+  cuda::DeviceMemory logits_, seats_, table_, work_, chosen_;
   cuda::HostMemory ring_, top_;
-  std::vector<cuda::SampleSlot> slots_of_;
+  std::vector<int32_t> seats_of_;
   std::vector<std::optional<Generation>> generations_;
 };
 

@@ -356,22 +356,23 @@ TEST_F(Sample, AWeightOfExactlyTheLeastStays) {
 
 struct ForwardArgs {
   float *logits;  // (rows, stride)
-  int32_t vocab, stride, rows;
-  const int32_t *tokens, *positions;  // (rows)
+  int32_t vocab, stride;
+  const int32_t *chosen;         // (rows)
+  const cuda::SampleRow *table;  // (rows)
 };
 
 #if !defined(RZ_ON_DEVICE)  // its own kernel is compiled here, not for a device
-float forward_logit(int32_t i, int32_t token, int32_t position) {
-  return static_cast<float>((i * 37 + token * 101 + position * 13) % 7993) * 0.002f;  // a prime: few ties
+float forward_logit(int32_t i, int32_t token, int32_t length) {
+  return static_cast<float>((i * 37 + token * 101 + length * 13) % 7993) * 0.002f;  // a prime: few ties
 }
 
 // What a forward pass is to the sampler: logits from the tokens that it chose.
 RZ_KERNEL(64, 1)
 forward_kernel(RZ_ARGS(ForwardArgs) a) {
   cuda::pdl_wait();
-  const int32_t input = a.rows - 1 - cuda::block_x();
+  const int32_t row = cuda::block_x();
   for (int32_t i = cuda::thread(); i < a.vocab; i += cuda::block_threads()) {
-    a.logits[cuda::block_x() * a.stride + i] = forward_logit(i, a.tokens[input], a.positions[input]);
+    a.logits[row * a.stride + i] = forward_logit(i, a.chosen[row], a.table[row].n_tokens);
   }
 }
 
@@ -392,21 +393,19 @@ TEST_F(Sample, StepsFollowEachOtherWithoutTheHost) {
       });
       lab.start(i, o, history(kVocab));
     }
-    lab.put_slots();
+    lab.put_seats();
     const cuda::SampleArgs a = lab.args();
     lab.queue().begin_recording();
     cuda::launch(lab.queue(), forward_kernel, "forward", {kRows}, 64, 0,
-                 ForwardArgs{const_cast<float *>(a.logits), kVocab, a.logits_stride, kRows, a.next_tokens,
-                             a.next_positions});
+                 ForwardArgs{const_cast<float *>(a.logits), kVocab, a.logits_stride, a.chosen, a.table});
     cuda::sample(lab.queue(), a);
     const auto recording = lab.queue().end_recording();
     for (int i = 0; i < SampleLab::kRingSlots; ++i) lab.queue().replay(*recording);
     lab.queue().wait();
     for (int32_t i = 0; i < kRows; ++i) {
-      lab.compare_ahead(i, SampleLab::kRingSlots, [&](int32_t token, int32_t position) {
+      lab.compare_ahead(i, SampleLab::kRingSlots, [&](int32_t token, int32_t length) {
         std::vector<float> logits(kVocab);
-        for (int32_t k = 0; k < kVocab; ++k)
-          logits[static_cast<size_t>(k)] = forward_logit(k, token, position);
+        for (int32_t k = 0; k < kVocab; ++k) logits[static_cast<size_t>(k)] = forward_logit(k, token, length);
         return logits;
       });
     }

@@ -17,7 +17,10 @@ using namespace test;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-TEST(Engine, ComputesManyAtOnceAsIfAlone) {
+class TheEngine : public EitherWay {};
+RZ_EITHER_WAY(TheEngine);
+
+TEST_P(TheEngine, ComputesManyAtOnceAsIfAlone) {
   Lab lab;
   std::vector<std::thread> hosts;
   std::vector<Tokens> results(8);
@@ -34,7 +37,7 @@ TEST(Engine, ComputesManyAtOnceAsIfAlone) {
   }
 }
 
-TEST(Engine, SurvivesCancelsAndFreesFromEverywhere) {
+TEST_P(TheEngine, SurvivesCancelsAndFreesFromEverywhere) {
   LabOptions options;
   options.op_time = microseconds(20);
   Lab lab(options);
@@ -64,7 +67,7 @@ TEST(Engine, SurvivesCancelsAndFreesFromEverywhere) {
   EXPECT_EQ(lab.engine().pool().stats().used, 0);
 }
 
-TEST(Engine, PutsTheYoungestAsideWhenPagesRunOut) {
+TEST_P(TheEngine, PutsTheYoungestAsideWhenPagesRunOut) {
   LabOptions options;
   options.pages = 10;  // 320 tokens, where four of 140 want to be
   options.context = 160;
@@ -80,7 +83,7 @@ TEST(Engine, PutsTheYoungestAsideWhenPagesRunOut) {
   }
 }
 
-TEST(Engine, TakesPagesFromThoseThatWaitForTheirHost) {
+TEST_P(TheEngine, TakesPagesFromThoseThatWaitForTheirHost) {
   LabOptions options;
   options.pages = 16;
   Lab lab(options);
@@ -92,7 +95,7 @@ TEST(Engine, TakesPagesFromThoseThatWaitForTheirHost) {
   EXPECT_EQ(collect(*slow).tokens, greedy_continuation(prompt, 400));
 }
 
-TEST(Engine, RefusesAtOnceWhatCouldNeverFit) {
+TEST_P(TheEngine, RefusesAtOnceWhatCouldNeverFit) {
   LabOptions options;
   options.pages = 4;
   Lab lab(options);
@@ -101,7 +104,7 @@ TEST(Engine, RefusesAtOnceWhatCouldNeverFit) {
   EXPECT_NE(std::string(error.what()).find("5 pages needed"), std::string::npos) << error.what();
 }
 
-TEST(Engine, FailsWithTheFiguresWhenNobodyCanGivePages) {
+TEST_P(TheEngine, FailsWithTheFiguresWhenNobodyCanGivePages) {
   LabOptions options;
   options.pages = 4;
   Lab lab(options);
@@ -118,7 +121,7 @@ TEST(Engine, FailsWithTheFiguresWhenNobodyCanGivePages) {
             greedy_continuation(random_tokens(100, 2), 9));
 }
 
-TEST(Engine, FailsOnlyTheSequenceThatIsToBlame) {
+TEST_P(TheEngine, FailsOnlyTheSequenceThatIsToBlame) {
   LabOptions options;
   options.poison = 77;
   Lab lab(options);
@@ -144,7 +147,7 @@ TEST(Engine, FailsOnlyTheSequenceThatIsToBlame) {
   EXPECT_EQ(generations[2]->failure()->status(), Status::Numeric);
 }
 
-TEST(Engine, ComputesNothingOfAPromptThatIsCached) {
+TEST_P(TheEngine, ComputesNothingOfAPromptThatIsCached) {
   LabOptions options;
   options.rows = 256;
   Lab lab(options);
@@ -155,7 +158,7 @@ TEST(Engine, ComputesNothingOfAPromptThatIsCached) {
   EXPECT_LE(lab.fake().largest_batch, 32);
 }
 
-TEST(Engine, KeepsABudgetToWithinOneOp) {
+TEST_P(TheEngine, KeepsABudgetToWithinOneOp) {
   LabOptions options;
   options.manual_step = true;
   options.op_time = milliseconds(3);
@@ -172,7 +175,7 @@ TEST(Engine, KeepsABudgetToWithinOneOp) {
   EXPECT_FALSE(lab.engine().step(5000));
 }
 
-TEST(Engine, DoesAtLeastOneOpAStep) {
+TEST_P(TheEngine, DoesAtLeastOneOpAStep) {
   LabOptions options;
   options.manual_step = true;
   options.op_time = milliseconds(1);
@@ -185,7 +188,7 @@ TEST(Engine, DoesAtLeastOneOpAStep) {
   EXPECT_EQ(generation->next(Clock::now(), &event), Generation::Next::Event);
 }
 
-TEST(Engine, ComputesInTheWaitingThreadWhereSteppingIsManual) {
+TEST_P(TheEngine, ComputesInTheWaitingThreadWhereSteppingIsManual) {
   LabOptions options;
   options.manual_step = true;
   Lab lab(options);
@@ -193,7 +196,7 @@ TEST(Engine, ComputesInTheWaitingThreadWhereSteppingIsManual) {
   EXPECT_EQ(collect(lab.engine(), request(prompt, 300)).tokens, greedy_continuation(prompt, 300));
 }
 
-TEST(Engine, GivesTheSameWhileOthersStepAndWait) {
+TEST_P(TheEngine, GivesTheSameWhileOthersStepAndWait) {
   LabOptions options;
   options.manual_step = true;
   options.op_time = microseconds(10);
@@ -221,7 +224,7 @@ TEST(Engine, GivesTheSameWhileOthersStepAndWait) {
   stepper.join();
 }
 
-TEST(Engine, DropsACutStepWhenItsSequenceIsFreed) {
+TEST_P(TheEngine, DropsACutStepWhenItsSequenceIsFreed) {
   LabOptions options;
   options.manual_step = true;
   options.op_time = milliseconds(1);
@@ -236,7 +239,7 @@ TEST(Engine, DropsACutStepWhenItsSequenceIsFreed) {
   EXPECT_EQ(collect(*kept).tokens, greedy_continuation(prompt, 5));
 }
 
-TEST(Engine, RefusesASecondStepper) {
+TEST_P(TheEngine, RefusesASecondStepper) {
   LabOptions options;
   options.manual_step = true;
   options.op_time = milliseconds(20);
@@ -250,7 +253,50 @@ TEST(Engine, RefusesASecondStepper) {
   EXPECT_EQ(error_of([&] { with_thread.engine().step(10); }).status(), Status::Argument);
 }
 
-TEST(Engine, AllocatesNothingPerToken) {
+TEST(EngineAhead, GivesTheNextStepBeforeTheTokensOfThisOneAreHere) {
+  LabOptions options;
+  options.ahead = true;
+  Lab lab(options);
+  const Tokens prompt = random_tokens(20, 5);
+  EXPECT_EQ(collect(lab.engine(), request(prompt, 100)).tokens, greedy_continuation(prompt, 100));
+  EXPECT_EQ(lab.fake().steps_ahead, 99);  // none for the token after the last
+  EXPECT_EQ(lab.fake().finished_runs, 100);
+}
+
+// The step that was given before the stop token was known is lost, and nothing else.
+TEST(EngineAhead, ComputesOneRowTooManyWhereAGenerationStops) {
+  LabOptions options;
+  options.ahead = true;
+  Lab lab(options);
+  const Tokens prompt = random_tokens(20, 5), expected = greedy_continuation(prompt, 100);
+  GenerateRequest stopping = request(prompt, 100);
+  stopping.stop_tokens = {expected[9]};
+  const auto first = std::ranges::find(expected, expected[9]) - expected.begin();
+  EXPECT_EQ(collect(lab.engine(), stopping).tokens, Tokens(expected.begin(), expected.begin() + first));
+  const Engine::Lock lock = lab.engine().exclusive();
+  EXPECT_EQ(lab.fake().finished_runs, first + 2);
+  EXPECT_EQ(lab.engine().pool().stats().used, 0);
+}
+
+// A newcomer gets into the step after the one that was given before it came.
+TEST(EngineAhead, LetsOthersIn) {
+  LabOptions options;
+  options.ahead = true;
+  options.op_time = microseconds(100);
+  Lab lab(options);
+  auto running = start(lab.engine(), request(random_tokens(20, 1), 200));
+  const Event *event = nullptr;
+  ASSERT_EQ(running->next(Clock::time_point::max(), &event), Generation::Next::Event);
+  const int32_t before = lab.fake().finished_runs;
+  auto newcomer = start(lab.engine(), request(random_tokens(20, 2), 200));
+  ASSERT_EQ(newcomer->next(Clock::time_point::max(), &event), Generation::Next::Event);
+  EXPECT_LE(lab.fake().finished_runs - before, 6);
+  const Tokens rest = collect(*newcomer).tokens, expected = greedy_continuation(random_tokens(20, 2), 200);
+  EXPECT_EQ(rest, Tokens(expected.begin() + 1, expected.end()));
+  EXPECT_EQ(lab.fake().most_sequences, 2);
+}
+
+TEST(EngineMemory, AllocatesNothingPerToken) {
   LabOptions options;
   options.manual_step = true;
   Lab lab(options);
@@ -280,7 +326,7 @@ TEST(Engine, AllocatesNothingPerToken) {
   EXPECT_GE(lab.fake().finished_runs - runs, 200);
 }
 
-TEST(Engine, ProfilesTheStepsOfThoseThatAsk) {
+TEST_P(TheEngine, ProfilesTheStepsOfThoseThatAsk) {
   Lab lab;
   collect(lab.engine(), request({1, 2}, 5));
   EXPECT_EQ(lab.fake().profiled_runs, 0);

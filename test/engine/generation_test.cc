@@ -15,9 +15,14 @@ namespace {
 using namespace test;
 using std::chrono::milliseconds;
 
+class AGeneration : public EitherWay {};
+RZ_EITHER_WAY(AGeneration);
+class AGenerationGroup : public EitherWay {};
+RZ_EITHER_WAY(AGenerationGroup);
+
 constexpr Clock::time_point kForever = Clock::time_point::max();
 
-TEST(Generation, GivesTheGreedyContinuation) {
+TEST_P(AGeneration, GivesTheGreedyContinuation) {
   Lab lab;
   const Tokens prompt = random_tokens(70, 1);
   const Collected all = collect(lab.engine(), request(prompt, 100));
@@ -29,7 +34,7 @@ TEST(Generation, GivesTheGreedyContinuation) {
   EXPECT_EQ(all.text, text.append(stream.finish().text));
 }
 
-TEST(Generation, GivesTheSameForAnyChunkingOfThePrompt) {
+TEST_P(AGeneration, GivesTheSameForAnyChunkingOfThePrompt) {
   const Tokens prompt = random_tokens(100, 2);
   for (const int32_t rows : {1, 7, 32, 100, 128}) {
     LabOptions options;
@@ -40,7 +45,7 @@ TEST(Generation, GivesTheSameForAnyChunkingOfThePrompt) {
   }
 }
 
-TEST(Generation, EndsWithTheContext) {
+TEST_P(AGeneration, EndsWithTheContext) {
   LabOptions options;
   options.context = 48;
   Lab lab(options);
@@ -52,7 +57,7 @@ TEST(Generation, EndsWithTheContext) {
   EXPECT_EQ(none.finish, Finish::Length);
 }
 
-TEST(Generation, RefusesAPromptLongerThanTheContext) {
+TEST_P(AGeneration, RefusesAPromptLongerThanTheContext) {
   LabOptions options;
   options.context = 48;
   Lab lab(options);
@@ -63,7 +68,7 @@ TEST(Generation, RefusesAPromptLongerThanTheContext) {
   EXPECT_EQ(error_of([&] { start(lab.engine(), request({}, 0)); }).status(), Status::Argument);
 }
 
-TEST(Generation, StopsAtAStopTokenWithoutHandingItOut) {
+TEST_P(AGeneration, StopsAtAStopTokenWithoutHandingItOut) {
   Lab lab;
   const Tokens prompt = random_tokens(20, 4);
   const Tokens expected = greedy_continuation(prompt, 6);
@@ -82,7 +87,7 @@ TEST(Generation, StopsAtAStopTokenWithoutHandingItOut) {
   EXPECT_EQ(nothing.finish, Finish::Stop);
 }
 
-TEST(Generation, HandsOutNoPartOfAStopString) {
+TEST_P(AGeneration, HandsOutNoPartOfAStopString) {
   Lab lab;
   const Tokens prompt = random_tokens(20, 5);
   const std::string whole = collect(lab.engine(), request(prompt, 60)).text;
@@ -95,7 +100,7 @@ TEST(Generation, HandsOutNoPartOfAStopString) {
   }
 }
 
-TEST(Generation, HandsOutHeldTextWhenItEnds) {
+TEST_P(AGeneration, HandsOutHeldTextWhenItEnds) {
   Lab lab;
   const Tokens prompt = random_tokens(20, 5);
   const std::string whole = collect(lab.engine(), request(prompt, 60)).text;
@@ -104,7 +109,7 @@ TEST(Generation, HandsOutHeldTextWhenItEnds) {
   EXPECT_EQ(collect(lab.engine(), held).text, whole);
 }
 
-TEST(Generation, GivesCharactersWholeWhoseBytesAreTokensOfTheirOwn) {
+TEST_P(AGeneration, GivesCharactersWholeWhoseBytesAreTokensOfTheirOwn) {
   Lab lab;
   GenerateRequest emoji = request(random_tokens(5, 6), 8);
   int32_t step = 0;
@@ -122,7 +127,7 @@ TEST(Generation, GivesCharactersWholeWhoseBytesAreTokensOfTheirOwn) {
   EXPECT_EQ(texts, (std::vector<std::string>{"", "", "", face, "", "", "", face}));
 }
 
-TEST(Generation, ReportsLogprobsOfTheModelsOwnDistribution) {
+TEST_P(AGeneration, ReportsLogprobsOfTheModelsOwnDistribution) {
   Lab lab;
   const Tokens prompt = random_tokens(9, 7);
   GenerateRequest asking = request(prompt, 3);
@@ -142,7 +147,7 @@ TEST(Generation, ReportsLogprobsOfTheModelsOwnDistribution) {
   EXPECT_GE(event->top[0].logprob, event->top[1].logprob);
 }
 
-TEST(Generation, LetsTheHostChangeTheLogitsAndStopThere) {
+TEST_P(AGeneration, LetsTheHostChangeTheLogitsAndStopThere) {
   Lab lab;
   struct Host {
     Tokens seen;
@@ -163,7 +168,7 @@ TEST(Generation, LetsTheHostChangeTheLogitsAndStopThere) {
   EXPECT_EQ(all.finish, Finish::Callback);
 }
 
-TEST(Generation, TellsHowFarThePromptIs) {
+TEST_P(AGeneration, TellsHowFarThePromptIs) {
   LabOptions options;
   options.rows = 16;
   Lab lab(options);
@@ -176,7 +181,7 @@ TEST(Generation, TellsHowFarThePromptIs) {
   EXPECT_EQ(all.tokens.size(), 2u);
 }
 
-TEST(Generation, WaitsForASlowHostAndLosesNothing) {
+TEST_P(AGeneration, WaitsForASlowHostAndLosesNothing) {
   Lab lab;
   const Tokens prompt = random_tokens(10, 9);
   auto slow = start(lab.engine(), request(prompt, 400));
@@ -186,7 +191,7 @@ TEST(Generation, WaitsForASlowHostAndLosesNothing) {
   EXPECT_EQ(collect(*slow).tokens, greedy_continuation(prompt, 400));
 }
 
-TEST(Generation, KeepsSayingThatItHasEnded) {
+TEST_P(AGeneration, KeepsSayingThatItHasEnded) {
   Lab lab;
   auto generation = start(lab.engine(), request({1, 2, 3}, 2));
   collect(*generation);
@@ -197,7 +202,7 @@ TEST(Generation, KeepsSayingThatItHasEnded) {
   EXPECT_EQ(generation->finish(), Finish::Length);
 }
 
-TEST(Generation, StopsInTheMiddleOfALongPromptWhenCancelled) {
+TEST_P(AGeneration, StopsInTheMiddleOfALongPromptWhenCancelled) {
   LabOptions options;
   options.rows = 400;
   options.op_time = milliseconds(50);  // a step takes 400 ms
@@ -211,7 +216,7 @@ TEST(Generation, StopsInTheMiddleOfALongPromptWhenCancelled) {
   EXPECT_EQ(lab.fake().finished_runs, 0);
 }
 
-TEST(Generation, EndsAtItsDeadlineInsideAPrompt) {
+TEST_P(AGeneration, EndsAtItsDeadlineInsideAPrompt) {
   LabOptions options;
   options.rows = 400;
   options.op_time = milliseconds(50);
@@ -222,7 +227,7 @@ TEST(Generation, EndsAtItsDeadlineInsideAPrompt) {
   EXPECT_EQ(lab.fake().finished_runs, 0);
 }
 
-TEST(Generation, EndsAtItsDeadlineBetweenTokens) {
+TEST_P(AGeneration, EndsAtItsDeadlineBetweenTokens) {
   LabOptions options;
   options.op_time = std::chrono::microseconds(300);
   Lab lab(options);
@@ -233,7 +238,7 @@ TEST(Generation, EndsAtItsDeadlineBetweenTokens) {
   EXPECT_EQ(all.tokens, greedy_continuation(random_tokens(4, 10), static_cast<int32_t>(all.tokens.size())));
 }
 
-TEST(Generation, GivesNothingWhileThereIsNothing) {
+TEST_P(AGeneration, GivesNothingWhileThereIsNothing) {
   LabOptions options;
   options.op_time = milliseconds(20);
   Lab lab(options);
@@ -244,7 +249,7 @@ TEST(Generation, GivesNothingWhileThereIsNothing) {
   EXPECT_EQ(generation->next(kForever, &event), Generation::Next::Event);
 }
 
-TEST(Generation, CountsWhatItDid) {
+TEST_P(AGeneration, CountsWhatItDid) {
   Lab lab;
   const Tokens prompt = random_tokens(70, 11);
   collect(lab.engine(), request(prompt, 5));
@@ -260,7 +265,7 @@ TEST(Generation, CountsWhatItDid) {
   EXPECT_LE(stats.decode, stats.total);
 }
 
-TEST(GenerationGroup, GivesEachItsOwnResult) {
+TEST_P(AGenerationGroup, GivesEachItsOwnResult) {
   Lab lab;
   std::vector<std::unique_ptr<Generation>> generations;
   std::vector<Tokens> prompts;

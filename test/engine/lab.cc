@@ -48,6 +48,7 @@ Lab::Lab(const LabOptions &given) : tokenizer_(std::make_unique<LetterTokenizer>
   fake_ = fake.get();
   fake_->op_time = given.op_time;
   fake_->poison = given.poison;
+  fake_->ahead = given.ahead;
   EngineOptions options;
   options.step = {given.rows, given.sequences, given.logit_rows, kFakeVocab, kFakeHidden};
   options.context = given.context;

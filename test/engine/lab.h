@@ -2,6 +2,8 @@
 // and sessions.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,7 +25,21 @@ struct LabOptions {
   bool manual_step = false, keep_prefixes = true;
   std::chrono::microseconds op_time{0};
   int32_t poison = -1;
+  bool ahead = ahead_by_default;  // the executor samples, and takes steps ahead
+
+  static inline bool ahead_by_default = false;
 };
+
+// Tests that have to hold however the executor works: waited for step by step, and ahead.
+class EitherWay : public testing::TestWithParam<bool> {
+ protected:
+  EitherWay() { LabOptions::ahead_by_default = GetParam(); }
+  ~EitherWay() override { LabOptions::ahead_by_default = false; }
+};
+#define RZ_EITHER_WAY(suite)                                               \
+  INSTANTIATE_TEST_SUITE_P(, suite, testing::Bool(), [](const auto &way) { \
+    return std::string(way.param ? "StepsAhead" : "StepByStep");           \
+  })
 
 class Lab {
  public:

@@ -15,6 +15,9 @@ namespace {
 
 using namespace test;
 
+class ASession : public EitherWay {};
+RZ_EITHER_WAY(ASession);
+
 std::vector<float> rows_of(const Tokens &tokens, int32_t n_rows) {
   std::vector<float> rows(static_cast<size_t>(n_rows) * kFakeVocab);
   for (size_t i = 0; i < static_cast<size_t>(n_rows); ++i) {
@@ -39,7 +42,7 @@ Tokens first(const Tokens &tokens, size_t n) {
   return Tokens(tokens.begin(), tokens.begin() + static_cast<long>(n));
 }
 
-TEST(Session, GivesTheLogitsOfItsLastRows) {
+TEST_P(ASession, GivesTheLogitsOfItsLastRows) {
   Lab lab;
   Session session(lab.engine(), 0);
   const Tokens a = random_tokens(90, 1), b = random_tokens(30, 2);
@@ -50,7 +53,7 @@ TEST(Session, GivesTheLogitsOfItsLastRows) {
   EXPECT_EQ(session.tokens(), a + b + Tokens{7});
 }
 
-TEST(Session, GoesOnFromWhereItWasWoundBackTo) {
+TEST_P(ASession, GoesOnFromWhereItWasWoundBackTo) {
   Lab lab;
   Session session(lab.engine(), 0);
   const Tokens a = random_tokens(100, 3);
@@ -64,7 +67,7 @@ TEST(Session, GoesOnFromWhereItWasWoundBackTo) {
   EXPECT_EQ(error_of([&] { session.rewind(1); }).status(), Status::Argument);
 }
 
-TEST(Session, ForksShareUntilTheyWrite) {
+TEST_P(ASession, ForksShareUntilTheyWrite) {
   Lab lab;
   Session session(lab.engine(), 0);
   const Tokens a = random_tokens(70, 4), b = random_tokens(9, 5), c = random_tokens(40, 6);
@@ -83,7 +86,7 @@ TEST(Session, ForksShareUntilTheyWrite) {
   EXPECT_EQ(eval(*fork, c, 3), rows_of(a + b + c, 3));
 }
 
-TEST(Session, RefusesMoreThanItsContext) {
+TEST_P(ASession, RefusesMoreThanItsContext) {
   Lab lab;
   Session session(lab.engine(), 50);
   eval(session, random_tokens(40, 1), 1);
@@ -93,7 +96,7 @@ TEST(Session, RefusesMoreThanItsContext) {
   EXPECT_EQ(error_of([&] { Session(lab.engine(), 513); }).status(), Status::Argument);
 }
 
-TEST(Session, IsAsBeforeWhenAnEvaluationFails) {
+TEST_P(ASession, IsAsBeforeWhenAnEvaluationFails) {
   LabOptions options;
   options.poison = 77;
   Lab lab(options);
@@ -106,7 +109,7 @@ TEST(Session, IsAsBeforeWhenAnEvaluationFails) {
   EXPECT_EQ(eval(session, {3}, 1), rows_of(a + Tokens{3}, 1));
 }
 
-TEST(Session, IsContinuedByAGeneration) {
+TEST_P(ASession, IsContinuedByAGeneration) {
   Lab lab;
   const auto session = std::make_shared<Session>(lab.engine(), 0);
   const Tokens a = random_tokens(40, 1), b = random_tokens(8, 2);
@@ -124,7 +127,7 @@ TEST(Session, IsContinuedByAGeneration) {
   EXPECT_EQ(logits, rows_of(session->tokens(), 1));
 }
 
-TEST(Session, KeepsExactlyWhatWasHandedOut) {
+TEST_P(ASession, KeepsExactlyWhatWasHandedOut) {
   Lab lab;
   const auto session = std::make_shared<Session>(lab.engine(), 0);
   const Tokens prompt = random_tokens(40, 1);
@@ -144,7 +147,7 @@ TEST(Session, KeepsExactlyWhatWasHandedOut) {
   EXPECT_EQ(eval(*session, {9}, 2), rows_of(prompt + expected + Tokens{9}, 2));
 }
 
-TEST(Session, KeepsWhatWasHandedOutWhenTheGenerationIsFreed) {
+TEST_P(ASession, KeepsWhatWasHandedOutWhenTheGenerationIsFreed) {
   Lab lab;
   const auto session = std::make_shared<Session>(lab.engine(), 0);
   GenerateRequest asking = request({4, 5}, 100);
