@@ -1,7 +1,10 @@
 // Generations on a GPU by the C API: what its sampler chooses is what the host would have, alone and among
 // others.
+#include <thread>
+
 #include "api/host.h"
 #include "support/devices.h"
+#include "support/shared_data.h"
 
 namespace rz::test {
 namespace {
@@ -101,6 +104,55 @@ TEST(Cuda, EmbedsLikeTheCpu) {
   const std::vector<float> a = embed(gpu), b = embed(cpu);
   ASSERT_EQ(a.size(), b.size());
   for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 5e-3f);
+}
+
+// Two models, and two threads on each of them, at the same time.
+TEST(Cuda, ComputesTheSameWhateverElseRuns) {
+  const ModelHandle models[] = {load_on_cuda(), load_on_cuda(other_tiny_path())};
+  rz_generate_options options = generate_options(10);
+  options.temperature = 0.9f;
+  const auto prompt_of = [](size_t i) { return some_tokens(5 + 7 * i, static_cast<uint32_t>(i)); };
+  std::vector<Tokens> expected, found(4);
+  for (size_t i = 0; i < 4; ++i) {
+    const Tokens prompt = prompt_of(i);
+    expected.push_back(stream(models[i % 2], token_prompt(prompt), options).tokens);
+  }
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      const Tokens prompt = prompt_of(i);
+      for (int round = 0; round < 3; ++round)
+        found[i] = stream(models[i % 2], token_prompt(prompt), options).tokens;
+    });
+  }
+  for (std::thread &thread : threads) thread.join();
+  EXPECT_EQ(found, expected);
+}
+
+// Pages are laid out alike on every device, so a session goes on where it was not begun.
+TEST(Cuda, GoesOnWithASessionOfTheCpuAndGivesItBack) {
+  const ModelHandle gpu = load_on_cuda(), cpu = load();
+  const Tokens before = some_tokens(45, 1), after = some_tokens(5, 2);
+  const auto logits_of = [&](rz_session *session) {
+    rz_model_info info = RZ_INIT(rz_model_info);
+    EXPECT_EQ(rz_model_get_info(gpu, &info, nullptr), RZ_OK);
+    std::vector<float> logits(static_cast<size_t>(info.vocabulary));
+    rz_error err = RZ_INIT(rz_error);
+    EXPECT_EQ(rz_session_eval(session, after.data(), after.size(), logits.data(), 1, &err), RZ_OK)
+        << err.message;
+    return logits;
+  };
+  for (const bool to_gpu : {true, false}) {
+    rz_model *from = to_gpu ? cpu : gpu, *to = to_gpu ? gpu : cpu;
+    const std::string path = (scratch_folder() / "moved_session").string();
+    SessionHandle session, moved;
+    RZ_OK_OR_FAIL(rz_session_open(from, nullptr, session.out(), &err));
+    RZ_OK_OR_FAIL(rz_session_eval(session, before.data(), before.size(), nullptr, 0, &err));
+    RZ_OK_OR_FAIL(rz_session_save(session, path.c_str(), &err));
+    RZ_OK_OR_FAIL(rz_session_load(to, path.c_str(), moved.out(), &err));
+    const std::vector<float> stayed = logits_of(session), went = logits_of(moved);
+    for (size_t i = 0; i < stayed.size(); ++i) ASSERT_NEAR(went[i], stayed[i], 2e-2f) << "token " << i;
+  }
 }
 
 }  // namespace
