@@ -13,7 +13,9 @@ struct Faults {
   std::atomic<bool> no_device{false};
   std::atomic<uint64_t> memory_bytes{uint64_t{1} << 34};
   std::atomic<uint64_t> used_bytes{0};
-  std::atomic<uint64_t> seed{0};  // added to the seed of each kernel's schedule; odd ones reverse blocks
+  // Added to the seed of each kernel's schedule; odd ones reverse blocks, and let the device be far ahead of
+  // what is waited for.
+  std::atomic<uint64_t> seed{0};
   std::atomic<int64_t> launches_left{-1};  // until the device is lost; negative = it never is
   std::atomic<bool> lost{false};
 

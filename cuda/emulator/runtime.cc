@@ -1,12 +1,14 @@
-// runtime.h without a GPU: memory is the host's, and a kernel runs when something is asked of the queue after
-// it. As on a device, a kernel may begin before the one ahead has ended: a block of it runs up to pdl_wait()
-// first.
+// runtime.h without a GPU: memory is the host's, and work that was given is done as late as it may be, when
+// somebody waits for it: a host that changes what is still to be copied from, or reads what is still to be
+// copied to, gets wrong numbers. As on a device, a kernel may begin before the one ahead has ended: a block
+// of it runs up to pdl_wait() first.
 #include "cuda/runtime.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <list>
 #include <utility>
 #include <variant>
@@ -62,12 +64,14 @@ HostMemory::~HostMemory() { std::free(data_); }
 namespace {
 
 using Work = std::function<void()>;
+using Step = std::variant<emulator::Job, Work>;
 
 struct RecordedWork final : Queue::Recording {
-  std::vector<std::variant<emulator::Job, Work>> steps;
+  std::vector<Step> steps;
 };
 
 struct EmulatedMark final : Queue::Mark {
+  bool reached = false;
   std::chrono::steady_clock::time_point at;
 };
 
@@ -80,12 +84,14 @@ struct Queue::State {
   Block *early = nullptr;                         // of the pending job, up to pdl_wait()
   Grid early_index;
   RecordedWork *recording = nullptr;
+  std::deque<Step> given;  // and not begun
   uint64_t seed = 0;
 
+  void give(Step step);
+  void do_next();
   void launch(emulator::Job job);
   Block &unused(const Block *besides);
   void end_pending(const Block *next_early = nullptr);
-  void then(Work work);
 };
 
 Queue::Queue(int device) : state_(std::make_unique<State>()) { state_->device = device; }
@@ -139,41 +145,45 @@ void Queue::State::end_pending(const Block *next_early) {
   pending.reset();
 }
 
-void Queue::State::then(Work work) {
+void Queue::State::give(Step step) {
   if (recording) {
-    recording->steps.emplace_back(std::move(work));
-    return;
+    recording->steps.push_back(std::move(step));
+  } else {
+    given.push_back(std::move(step));
   }
-  end_pending();
-  work();
 }
 
-void launch_job(Queue &queue, emulator::Job job) {
-  Queue::State &state = queue.state();
-  if (state.recording) {
-    state.recording->steps.emplace_back(std::move(job));
+void Queue::State::do_next() {
+  Step step = std::move(given.front());
+  given.pop_front();
+  if (auto *job = std::get_if<emulator::Job>(&step)) {
+    launch(std::move(*job));
   } else {
-    state.launch(std::move(job));
+    end_pending();
+    std::get<Work>(step)();
   }
 }
+
+void launch_job(Queue &queue, emulator::Job job) { queue.state().give(std::move(job)); }
 
 void Queue::copy_in(void *device, const void *host, uint64_t size_bytes) {
-  state_->then([=] { std::memcpy(device, host, size_bytes); });
+  state_->give([=] { std::memcpy(device, host, size_bytes); });
 }
 
 void Queue::copy_out(void *host, const void *device, uint64_t size_bytes) {
-  state_->then([=] { std::memcpy(host, device, size_bytes); });
+  state_->give([=] { std::memcpy(host, device, size_bytes); });
 }
 
 void Queue::copy(void *to, const void *from, uint64_t size_bytes) {
-  state_->then([=] { std::memcpy(to, from, size_bytes); });
+  state_->give([=] { std::memcpy(to, from, size_bytes); });
 }
 
 void Queue::fill(void *device, int byte, uint64_t size_bytes) {
-  state_->then([=] { std::memset(device, byte, size_bytes); });
+  state_->give([=] { std::memset(device, byte, size_bytes); });
 }
 
 void Queue::wait() {
+  while (!state_->given.empty()) state_->do_next();
   state_->end_pending();
   faults().check();
 }
@@ -185,22 +195,25 @@ std::unique_ptr<Queue::Recording> Queue::end_recording() {
 }
 
 void Queue::replay(Recording &recording) {
-  for (auto &step : static_cast<RecordedWork &>(recording).steps) {
-    if (const auto *job = std::get_if<emulator::Job>(&step)) {
-      state_->launch(*job);
-    } else {
-      state_->then(std::get<Work>(step));
-    }
-  }
+  for (const Step &step : static_cast<RecordedWork &>(recording).steps) state_->give(step);
 }
 
 std::unique_ptr<Queue::Mark> Queue::make_mark() { return std::make_unique<EmulatedMark>(); }
 
 void Queue::reach(Mark &mark) {
-  state_->then([&mark] { static_cast<EmulatedMark &>(mark).at = std::chrono::steady_clock::now(); });
+  auto &reached = static_cast<EmulatedMark &>(mark);
+  reached.reached = false;
+  state_->give([&reached] {
+    reached.reached = true;
+    reached.at = std::chrono::steady_clock::now();
+  });
 }
 
-void Queue::wait_for(Mark &) { wait(); }
+void Queue::wait_for(Mark &mark) {
+  const bool hurries = faults().seed % 2 == 1;
+  while (!state_->given.empty() && (hurries || !static_cast<EmulatedMark &>(mark).reached)) state_->do_next();
+  faults().check();
+}
 
 double Queue::microseconds(Mark &from, Mark &to) {
   wait();
