@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "cuda/emulator/faults.h"
 #include "cuda/launch.h"
+#include "cuda/overlap.h"
 
 namespace rz::cuda {
 
@@ -81,6 +82,7 @@ struct Queue::State {
   Grid early_index;
   RecordedWork *recording = nullptr;
   uint64_t seed = 0;
+  bool overlap = true;
 
   void launch(emulator::Job job);
   Block &unused(const Block *besides);
@@ -94,6 +96,8 @@ Queue::~Queue() = default;
 
 int Queue::device() const { return state_->device; }
 
+void let_overlap(Queue &queue, bool allowed) { queue.state().overlap = allowed; }
+
 Block &Queue::State::unused(const Block *besides) {
   return *std::ranges::find_if(blocks,
                                [&](const Block &block) { return &block != early && &block != besides; });
@@ -101,6 +105,7 @@ Block &Queue::State::unused(const Block *besides) {
 
 void Queue::State::launch(emulator::Job job) {
   faults().count_launch();
+  if (!overlap) end_pending();
   if (pending) {
     Block &spare = unused(nullptr);
     const Grid first{job.grid.x - 1, job.grid.y - 1, job.grid.z - 1};
