@@ -40,7 +40,7 @@ asked = $(filter $(1),$(MAKECMDGOALS))
 SETUP_GROUPS := build $(if $(call asked,test test-% bench-kernels gpu-kit),test) $(if $(call asked,lint),lint)
 SETUP_DONE   := $(BUILD)/setup-$(subst $() ,-,$(strip $(SETUP_GROUPS)))
 $(SETUP_DONE): lib/setup.sh
-	@$(if $(LIBRARIES),,lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels gpu-kit lint),,--check) $(SETUP_GROUPS))
+	@$(if $(LIBRARIES),,lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels bench-cuda gpu-kit lint),,--check) $(SETUP_GROUPS))
 	@mkdir -p $(@D); touch $@
 
 # ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
@@ -227,7 +227,7 @@ $(BUILD)/c/%: $(BUILD)/test/c/%.o $(BUILD)/librz.so
 
 test: test-programs  ## everything: rooms, C programs, installing; ends with "N passed, N failed, N skipped"
 	@test/run.sh $(BUILD) $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
-test-c: all $(BUILD)/rz-synth $(BUILD)/cuda-bench-emulated $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
+test-c: all $(BUILD)/rz-synth $(BUILD)/cuda-bench-emulated $(BUILD)/plugins/cuda_emulated.so $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
 	@test/run.sh $(BUILD) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
 test-rooms: $(TEST_ROOMS:%=$(BUILD)/test-%)
 	@$(RUN_UNDER) test/run.sh $(BUILD) $^

@@ -63,18 +63,16 @@ DeviceMemory zeros(Queue &queue, uint64_t size_bytes) {
 RandomMatrix::RandomMatrix(Queue &queue, Type type, int32_t rows, int32_t cols, int copies)
     : tiles_(make_tiles(format_of(type), rows, cols)),
       memory_(queue.device(), bytes_of(tiles_) * static_cast<uint64_t>(copies)) {
-  constexpr int32_t kDrawnTiles = 4;  // row tiles: encoding on the host is what takes time
-  const int32_t drawn_tiles = std::min(kDrawnTiles, tiles_.row_tiles);
-  const int32_t drawn = std::min(rows, drawn_tiles * kTileRows);
+  const int32_t drawn = std::min(rows, kTileRows);  // encoding on the host is what takes time
   const auto n = static_cast<size_t>(drawn) * static_cast<size_t>(cols);
   const std::vector<float> weights = random_floats(n, 0.05f, 1);
   std::vector<std::byte> blocks(bytes_of(type, n));
   traits(type).encode(weights.data(), blocks.data(), static_cast<int64_t>(n));
   DeviceMemory staging(queue.device(), blocks.size());
   queue.copy_in(staging.data(), blocks.data(), blocks.size());
-  pack(queue, {type, staging.data(), drawn, tiles_, memory_.data(), drawn_tiles});
+  pack(queue, {type, staging.data(), drawn, tiles_, memory_.data(), 1});
   const auto tile_bytes = static_cast<uint64_t>(kFormats[static_cast<int>(tiles_.format)].tile_bytes);
-  repeat(queue, memory_, tile_bytes * static_cast<uint64_t>(tiles_.col_tiles * drawn_tiles));
+  repeat(queue, memory_, tile_bytes * static_cast<uint64_t>(tiles_.col_tiles));
   queue.wait();
 }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# cuda-bench times every kernel: here in the emulator and on tiny shapes, so that it is known to run before a device is
-# at hand.
+# cuda-bench times every kernel, and rz bench a model on a CUDA device: here in the emulator and on tiny shapes, so that both
+# are known to run before a device is at hand.
 set -u
 build=$1
 bench=$build/cuda-bench-emulated
@@ -39,4 +39,12 @@ expected='--rounds: expected 1 to 1000, found "many"' && refused --rounds many
 expected='--filter: expected a value' && refused --filter
 expected='--filter: expected a part of a kernel' && refused --tiny --filter no-such-kernel
 expected='--device: expected a number below 1, found 7' && refused --device 7
+
+# rz bench: tensor cores multiply floats whatever the weights are, so that is the ceiling of a prompt of quantized ones.
+cp "$build/rz" "$build/librz.so.1" "$work/"
+cp "$build/plugins/cuda_emulated.so" "$work/librz_cuda.so"
+"$build/rz-synth" tiny-llama Q4_K_M "$work/tiny.gguf" --layers 1 >/dev/null || wrong "rz-synth failed"
+"$work/rz" bench "$work/tiny.gguf" --device cuda -p 0 -n 0 -f 16 -r 1 -o csv >"$work/csv" || wrong "rz bench failed"
+grep -qE '^ft16,[0-9.]*[1-9][0-9.]*,[0-9.]+,0,1,4,1,[1-9][0-9]*,[1-9][0-9]*,float,[1-9][0-9]*,[0-9.]*[1-9],,$' "$work/csv" ||
+  wrong "another row: $(cat "$work/csv")"
 exit 0
