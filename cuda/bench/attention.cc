@@ -60,6 +60,7 @@ void bench_case(Bench &bench, const Case &c, Type type) {
     args.rows = c.timelines == 0 ? timelines.prompt(copy) : timelines.decoding(copy * together, together);
     attention(queue, args);
   });
+  expect_halves(queue, name, out, queries * kBenchDim);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "cuda/bench/inputs.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
+#include "base/error.h"
 #include "cuda/kernels/kernels.h"
 #include "quant/half.h"
 
@@ -18,6 +20,17 @@ DeviceMemory on_device(Queue &queue, const std::vector<T> &values, uint64_t size
   repeat(queue, memory, first);
   queue.wait();  // `values` is the caller's
   return memory;
+}
+
+void expect_numbers(const std::string &name, const std::vector<float> &values) {
+  size_t bad = 0, zero = 0;
+  for (const float v : values) {
+    bad += !std::isfinite(v);
+    zero += v == 0;
+  }
+  if (bad == 0 && zero < values.size()) return;
+  fail(Status::Numeric, "%s: expected %zu numbers, found %zu that are none and %zu zeros", name.c_str(),
+       values.size(), bad, zero);
 }
 
 constexpr size_t kMostDrawn = size_t{1} << 18;  // numbers; more are copies of these
@@ -58,6 +71,22 @@ DeviceMemory zeros(Queue &queue, uint64_t size_bytes) {
   DeviceMemory memory(queue.device(), size_bytes);
   queue.fill(memory.data(), 0, size_bytes);
   return memory;
+}
+
+void expect_halves(Queue &queue, const std::string &name, const DeviceMemory &memory, size_t n) {
+  std::vector<Half> halves(n);
+  queue.copy_out(halves.data(), memory.data(), n * sizeof(Half));
+  queue.wait();
+  std::vector<float> values;
+  for (const Half h : halves) values.push_back(half_to_float(h));
+  expect_numbers(name, values);
+}
+
+void expect_floats(Queue &queue, const std::string &name, const DeviceMemory &memory, size_t n) {
+  std::vector<float> values(n);
+  queue.copy_out(values.data(), memory.data(), n * sizeof(float));
+  queue.wait();
+  expect_numbers(name, values);
 }
 
 RandomMatrix::RandomMatrix(Queue &queue, Type type, int32_t rows, int32_t cols, int copies)

@@ -3,6 +3,7 @@
 // down by the bits that it turns over.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cuda/runtime.h"
@@ -19,6 +20,11 @@ DeviceMemory zeros(Queue &queue, uint64_t size_bytes);
 
 // Copies the first size_bytes of `memory` until it is full.
 void repeat(Queue &queue, const DeviceMemory &memory, uint64_t size_bytes);
+
+// Throws where the first n numbers are not finite, or all zero: then the inputs were wrong, and times say
+// nothing.
+void expect_halves(Queue &queue, const std::string &name, const DeviceMemory &memory, size_t n);
+void expect_floats(Queue &queue, const std::string &name, const DeviceMemory &memory, size_t n);
 
 // A matrix of random weights as tiles, in several copies.
 class RandomMatrix {

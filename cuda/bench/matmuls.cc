@@ -83,6 +83,8 @@ void bench_shape(Bench &bench, const Shape &shape, Type type) {
       if (gated) segment.gate = weights.copy(copy * per_copy + 1);
       matmul(queue, args);
     });
+    (gated ? expect_halves : expect_floats)(queue, name_of(shape, type, n), y,
+                                            static_cast<size_t>(shape.rows));
   }
 }
 

@@ -29,6 +29,7 @@ void bench_norm(Bench &bench, int32_t cols, int32_t rows) {
   args.y = y.as<Half>();
   const Cost cost = {static_cast<double>(n) * (sizeof(float) + sizeof(Half)), 0};
   bench.time(name, cost, 1, [&](int) { norm(queue, args, rows); });
+  expect_halves(queue, name, y, n);
 }
 
 // Up to 64 rows decode, each in a sequence of its own; more are a prompt.
@@ -45,6 +46,7 @@ void bench_append(Bench &bench, Type type, int32_t rows) {
   const double written =
       kBenchHeads * kBenchDim * sizeof(Half) + static_cast<double>(Timelines::page_bytes(type)) / kPageTokens;
   bench.time(name, {rows * (read + written), 0}, 1, [&](int) { append(queue, args); });
+  expect_halves(queue, name, inputs.q_out, static_cast<size_t>(rows) * kBenchHeads * kBenchDim);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Sampling: three launches from the logits of a Llama 3 vocabulary to tokens, for one row and for 32.
 #include <algorithm>
 
+#include "base/error.h"
 #include "cuda/bench/bench.h"
 #include "cuda/bench/inputs.h"
 #include "cuda/sampler_table.h"
@@ -57,6 +58,17 @@ struct Seats {
   }
 };
 
+// A row that halts is passed over from then on, in no time.
+void expect_tokens(Queue &queue, const std::string &name, const Seats &seats, int32_t rows) {
+  std::vector<SampleRow> found(static_cast<size_t>(rows));
+  queue.copy_out(found.data(), seats.table.rows(), found.size() * sizeof(SampleRow));
+  queue.wait();
+  for (const SampleRow &row : found) {
+    if (row.halted || row.step == 0)
+      fail(Status::Numeric, "%s: expected tokens, found a row that halted", name.c_str());
+  }
+}
+
 }  // namespace
 
 void bench_sampling(Bench &bench) {
@@ -69,6 +81,7 @@ void bench_sampling(Bench &bench) {
       const Seats seats(queue, c.options, rows, vocab);
       const Cost cost = {static_cast<double>(rows) * vocab * sizeof(float), 0};
       bench.time(name, cost, 1, [&](int) { sample(queue, seats.args(rows, vocab)); });
+      expect_tokens(queue, name, seats, rows);
     }
   }
 }
