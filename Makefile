@@ -40,7 +40,7 @@ asked = $(filter $(1),$(MAKECMDGOALS))
 SETUP_GROUPS := build $(if $(call asked,test test-% bench-kernels gpu-kit),test) $(if $(call asked,lint),lint)
 SETUP_DONE   := $(BUILD)/setup-$(subst $() ,-,$(strip $(SETUP_GROUPS)))
 $(SETUP_DONE): lib/setup.sh
-	@$(if $(LIBRARIES),,lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels gpu-kit lint),,--check) $(SETUP_GROUPS))
+	@$(if $(LIBRARIES),,lib/setup.sh $(if $(call asked,run test test-% bench bench-kernels bench-cuda gpu-kit lint),,--check) $(SETUP_GROUPS))
 	@mkdir -p $(@D); touch $@
 
 # ---- rooms, lowest floor first; a room's archive may use those before it --------------------------------------
@@ -151,6 +151,18 @@ CUDART          = $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/.* L
 $(BUILD)/librz_cuda.so: $(DEVICE_OBJECTS) $(PLUGIN_ROOMS) lib/backend/plugin.map
 	@echo "  ld  $@"; $(call link_plugin,$(DEVICE_OBJECTS),$(PLUGIN_ROOMS) $(CUDART),-lrt)
 
+# Each kernel alone, timed: on a device, and in the emulator so that a test can run it.
+BENCH_HOST := $(call objects,$(sort $(wildcard cuda/bench/*.cc)))
+$(EMULATED)/bench/%.o: cuda/bench/%.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  c++ $< (emulated)"; $(EMULATE) -c $< -o $@
+$(FOR_DEVICE)/bench/%.o: cuda/bench/%.cu | $(SETUP_DONE)
+	@mkdir -p $(@D); echo "  nvcc $<"; $(NVCC) $(NVCCFLAGS) -c $< -o $@
+$(BUILD)/cuda-bench: $(BENCH_HOST) $(FOR_DEVICE)/bench/empty.o $(DEVICE_OBJECTS) $(PLUGIN_ROOMS)
+	@echo "  ld  $@"; $(CXX) $(LDFLAGS) -static-libstdc++ -static-libgcc -o $@ $(filter-out %/plugin.o,$(filter %.o,$^)) \
+	  -Wl,--start-group $(PLUGIN_ROOMS) -Wl,--end-group $(CUDART) $(LDLIBS) -lrt
+$(BUILD)/cuda-bench-emulated: $(BENCH_HOST) $(EMULATED)/bench/empty.o $(BUILD)/rooms/cuda.a $(PLUGIN_ROOMS)
+	@echo "  ld  $@"; $(CXX) $(LDFLAGS) -o $@ $(filter %.o,$^) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LDLIBS)
+
 # ---- examples: C programs that know rz.h alone --------------------------------------------------------------------
 C_FLAGS  = $(CFLAGS) -Iinclude -MMD -MP
 # The library lies beside the program here, and in ../lib once installed.
@@ -215,11 +227,11 @@ $(BUILD)/c/%: $(BUILD)/test/c/%.o $(BUILD)/librz.so
 
 test: test-programs  ## everything: rooms, C programs, installing; ends with "N passed, N failed, N skipped"
 	@test/run.sh $(BUILD) $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
-test-c: all $(BUILD)/rz-synth $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
+test-c: all $(BUILD)/rz-synth $(BUILD)/cuda-bench-emulated $(BUILD)/plugins/cuda_emulated.so $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)  ## the C programs alone; test-base, test-text, ... the rooms' alone
 	@test/run.sh $(BUILD) $(C_TESTS) $(STATIC_TESTS) $(SCRIPT_TESTS)
 test-rooms: $(TEST_ROOMS:%=$(BUILD)/test-%)
 	@$(RUN_UNDER) test/run.sh $(BUILD) $^
-test-programs: all $(BUILD)/rz-synth $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)
+test-programs: all $(BUILD)/rz-synth $(BUILD)/cuda-bench-emulated $(TEST_ROOMS:%=$(BUILD)/test-%) $(C_TESTS) $(STATIC_TESTS) $(TEST_PLUGINS)
 
 # Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
@@ -247,7 +259,7 @@ $(BUILD)/test-gpu: $(GPU_OBJECTS) $(DEVICE_OBJECTS) $(GPU_ARCHIVES)
 	@echo "  ld  $@"; $(CXX) $(LDFLAGS) -static-libstdc++ -static-libgcc -o $@ $(GPU_OBJECTS) \
 	  $(filter-out %/plugin.o,$(DEVICE_OBJECTS)) -Wl,--start-group $(GPU_ARCHIVES) -Wl,--end-group $(CUDART) $(LDLIBS) -lrt \
 	  $(call static_library,gtest) $(call static_library,gtest_main)
-test-gpu-programs: $(BUILD)/test-gpu $(CUDA_PLUGIN) $(BUILD)/rz $(BUILD)/rz-synth
+test-gpu-programs: $(BUILD)/test-gpu $(BUILD)/cuda-bench $(CUDA_PLUGIN) $(BUILD)/rz $(BUILD)/rz-synth
 test-gpu: $(BUILD)/test-gpu $(CUDA_PLUGIN)  ## on a machine with a GPU: kernels, executor and models on the device itself
 	@test/run.sh $(BUILD) $(BUILD)/test-gpu
 
@@ -267,6 +279,8 @@ bench: $(BUILD)/rz $(BENCH_MODEL)  ## prompt and decode speed of random weights 
 	@$(BUILD)/rz bench $(BENCH_MODEL) $(ARGS)
 bench-kernels: $(BUILD)/test-cpu  ## each kernel alone, of every instruction set; ARGS=--benchmark_filter=matmul/avx2
 	@$< $(if $(ARGS),$(ARGS),--benchmark_filter=.) --benchmark_min_time=0.1
+bench-cuda: $(BUILD)/cuda-bench  ## on a machine with a GPU: each CUDA kernel alone; ARGS="--filter few/8b --csv"
+	@$< $(ARGS)
 
 # ---- checking -------------------------------------------------------------------------------------------------------
 lint: lib $(SETUP_DONE)  ## format, floors, file lengths, exported symbols, the header in C and C++
@@ -300,6 +314,6 @@ help:  ## this list
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all lib examples run test test-c test-rooms test-programs test-gpu test-gpu-programs gpu-kit test-sanitizers test-clang bench bench-kernels lint tidy install clean \
+.PHONY: all lib examples run test test-c test-rooms test-programs test-gpu test-gpu-programs gpu-kit test-sanitizers test-clang bench bench-kernels bench-cuda lint tidy install clean \
   help $(addprefix test-,$(TEST_ROOMS))
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

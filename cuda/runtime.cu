@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "cuda/launch.h"
+#include "cuda/overlap.h"
 
 namespace rz::cuda {
 
@@ -85,6 +86,7 @@ HostMemory::~HostMemory() {
 struct Queue::State {
   int device = 0;
   cudaStream_t stream = nullptr;
+  bool overlap = true;
 };
 
 namespace {
@@ -119,6 +121,8 @@ Queue::~Queue() {
 
 int Queue::device() const { return state_->device; }
 
+void let_overlap(Queue &queue, bool allowed) { queue.state().overlap = allowed; }
+
 void launch_kernel(Queue &queue, const void *kernel, const char *name, Grid grid, int threads,
                    size_t shared_bytes, void *args) {
   const Queue::State &state = queue.state();
@@ -138,7 +142,7 @@ void launch_kernel(Queue &queue, const void *kernel, const char *name, Grid grid
   config.dynamicSmemBytes = shared_bytes;
   config.stream = state.stream;
   config.attrs = &dependent;
-  config.numAttrs = 1;
+  config.numAttrs = state.overlap ? 1 : 0;
   check(cudaLaunchKernelExC(&config, kernel, &args), name);
 }
 

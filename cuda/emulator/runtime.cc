@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "cuda/emulator/faults.h"
 #include "cuda/launch.h"
+#include "cuda/overlap.h"
 
 namespace rz::cuda {
 
@@ -86,6 +87,7 @@ struct Queue::State {
   RecordedWork *recording = nullptr;
   std::deque<Step> given;  // and not begun
   uint64_t seed = 0;
+  bool overlap = true;
 
   void give(Step step);
   void do_next();
@@ -100,6 +102,8 @@ Queue::~Queue() = default;
 
 int Queue::device() const { return state_->device; }
 
+void let_overlap(Queue &queue, bool allowed) { queue.state().overlap = allowed; }
+
 Block &Queue::State::unused(const Block *besides) {
   return *std::ranges::find_if(blocks,
                                [&](const Block &block) { return &block != early && &block != besides; });
@@ -107,6 +111,7 @@ Block &Queue::State::unused(const Block *besides) {
 
 void Queue::State::launch(emulator::Job job) {
   faults().count_launch();
+  if (!overlap) end_pending();
   if (pending) {
     Block &spare = unused(nullptr);
     const Grid first{job.grid.x - 1, job.grid.y - 1, job.grid.z - 1};

@@ -6,7 +6,7 @@
 
 typedef struct bench_arguments {
   model_arguments model;
-  int_list prompts, decodes, depths, widths, threads;
+  int_list prompts, decodes, firsts, depths, widths, threads;
   int32_t repetitions;
   const char *format, *compare;
 } bench_arguments;
@@ -19,8 +19,9 @@ static int32_t greatest(const int_list *list) {
 
 /* The most that a case adds to a timeline: with the token that a profiled prompt goes on to write. */
 static int32_t longest_case(const bench_arguments *a) {
-  const int32_t prompt = greatest(&a->prompts), decode = greatest(&a->decodes);
-  return (prompt > decode ? prompt : decode) + 2;
+  const int32_t prompt = greatest(&a->prompts), decode = greatest(&a->decodes), first = greatest(&a->firsts);
+  const int32_t longer = prompt > decode ? prompt : decode;
+  return (longer > first ? longer : first) + 2;
 }
 
 /* A model whose context and KV pool hold the deepest and widest case. */
@@ -63,20 +64,20 @@ static int repeat(bench_run *run, bench_result *result) {
   rz_error err = RZ_INIT(rz_error);
   if (bench_measure_ceilings(a->model.options.device, result, &err) != RZ_OK) return fail(&err);
   for (int i = 0; i < a->repetitions; ++i) {
-    double tok_s;
+    double figure;
     rz_status status = RZ_OK;
-    if (theirs && i > 0) status = bench_time(run->timelines, &result->what, &tok_s, &err);
-    if (status == RZ_OK) status = bench_time(run->timelines, &result->what, &tok_s, &err);
+    if (theirs && i > 0) status = bench_time(run->timelines, &result->what, &figure, &err);
+    if (status == RZ_OK) status = bench_time(run->timelines, &result->what, &figure, &err);
     if (interrupted()) return 130;
     if (status != RZ_OK) return fail(&err);
-    result->ours.tok_s[result->ours.n++] = tok_s;
+    result->ours.figures[result->ours.n++] = figure;
     if (bench_measure_ceilings(a->model.options.device, result, &err) != RZ_OK) return fail(&err);
     if (!theirs) continue;
-    const bool done = bench_compare(a->compare, a->model.path, &result->what, &tok_s);
+    const bool done = bench_compare(a->compare, a->model.path, &result->what, &figure);
     if (interrupted()) return 130;
     if (!done) return 1;
-    theirs = tok_s > 0;
-    if (theirs) result->theirs.tok_s[result->theirs.n++] = tok_s;
+    theirs = figure > 0;
+    if (theirs) result->theirs.figures[result->theirs.n++] = figure;
   }
   return 0;
 }
@@ -92,8 +93,9 @@ static bench_result *add_result(bench_report *report, const bench_case *what) {
 
 static int measure(bench_run *run, bench_case what) {
   if (what.length == 0) return 0;
+  static const char *const names[] = {[BENCH_PROMPT] = "pp", [BENCH_DECODE] = "tg", [BENCH_FIRST] = "ft"};
   rz_error err = RZ_INIT(rz_error);
-  snprintf(what.name, sizeof what.name, "%s%d", what.kind == BENCH_PROMPT ? "pp" : "tg", (int)what.length);
+  snprintf(what.name, sizeof what.name, "%s%d", names[what.kind], (int)what.length);
   bench_result *result = add_result(&run->report, &what);
   if (!result) return fail_text("bench", "out of memory");
   const rz_status status = bench_count(run->timelines, &what, result, &err);
@@ -115,6 +117,10 @@ static int measure_depth(bench_run *run, int32_t depth, int32_t threads) {
   int result = 0;
   for (int p = 0; p < a->prompts.count && !result; ++p) {
     const bench_case what = {BENCH_PROMPT, a->prompts.values[p], depth, 1, threads, ""};
+    result = measure(run, what);
+  }
+  for (int f = 0; f < a->firsts.count && !result; ++f) {
+    const bench_case what = {BENCH_FIRST, a->firsts.values[f], depth, 1, threads, ""};
     result = measure(run, what);
   }
   for (int w = 0; w < a->widths.count && !result; ++w) {
@@ -190,6 +196,7 @@ static bool sane(const bench_arguments *a) {
 static int run(const command *self, int argc, char **argv) {
   bench_arguments a = {.prompts = {{512}, 1},
                        .decodes = {{32}, 1},
+                       .firsts = {{0}, 1},
                        .depths = {{0}, 1},
                        .widths = {{1}, 1},
                        .threads = {{0}, 1},
@@ -200,6 +207,8 @@ static int run(const command *self, int argc, char **argv) {
       {"prompt", 'p', OPTION_LIST, &a.prompts, "N,...", "prompts of so many tokens; 0 = none; default: 512",
        0, NULL},
       {"decode", 'n', OPTION_LIST, &a.decodes, "N,...", "tokens written; 0 = none; default: 32", 0, NULL},
+      {"first", 'f', OPTION_LIST, &a.firsts, "N,...", "prompts whose first token is timed; default: 0 = none",
+       0, NULL},
       {"depth", 'd', OPTION_LIST, &a.depths, "N,...", "tokens in the context before; default: 0", 0, NULL},
       {"batch", 'b', OPTION_LIST, &a.widths, "N,...", "timelines decoding together; default: 1", 0, NULL},
       {"threads", 't', OPTION_LIST, &a.threads, "N,...", "0 = the library's choice (default)", 0, NULL},
@@ -224,30 +233,33 @@ static int run(const command *self, int argc, char **argv) {
 
 /* clang-format off */
 static const char details[] =
-    "Every combination of the lists is a row. ppN: a prompt of N random tokens is read by one timeline. tgN: N\n"
-    "tokens are decoded by each timeline, tok/s of all together. tok/s is the median of the repetitions, spread is\n"
-    "(greatest - least) / median. The tool's own thread does the steps (RZ_MODEL_MANUAL_STEP).\n\n"
-    "read/tok and ops/tok: weights and KV cache read, and operations done (2 per multiply-accumulate), per token;\n"
-    "the weights that a step reads are shared by its tokens. share: how much of the machine's nearest ceiling that\n"
-    "uses, and which one: memory reads (GB/s), or the multiplies of the weights' format (GOP/s in 8 bits where they\n"
-    "are quantized, else GFLOP/s). The ceilings are measured with the same kernels before and after each repetition,\n"
-    "about a second each time: memory, above all a virtual machine's, is not equally fast at all times. A model that\n"
-    "fits into the caches is not limited by memory and may show more than 100 % of it.\n\n"
+    "Every combination of the lists is a row. ppN: a prompt of N random tokens is read by one timeline. tgN: N tokens\n"
+    "are decoded by each timeline, tok/s of all together. ftN: milliseconds, in place of tok/s, from a request with a\n"
+    "prompt of N tokens to its first token. tok/s is the median of the repetitions, spread is (greatest - least) /\n"
+    "median. The tool's own thread does the steps (RZ_MODEL_MANUAL_STEP).\n\n"
+    "read/tok and ops/tok: weights and KV cache read, and operations done (2 per multiply-accumulate), per token; the\n"
+    "weights that a step reads are shared by its tokens. share: how much of the machine's nearest ceiling that uses,\n"
+    "and which one: memory reads (GB/s), or multiplies: in 8 bits (GOP/s) where weights are quantized and the device\n"
+    "multiplies them so, else of floats (GFLOP/s), as a GPU does with all of them. The ceilings are measured with the\n"
+    "same kernels before and after each repetition, about a second each time: memory, above all a virtual machine's,\n"
+    "is not equally fast at all times. A model that fits into the caches is not limited by memory and may show more\n"
+    "than 100 % of it.\n\n"
     "--compare: COMMAND is run by sh after each of our repetitions, with {model} {threads} {prompt} {decode} {depth}\n"
-    "{batch} and {test} filled in: 512 and 0 for pp512, 0 and 32 for tg32. It prints the test's name and a figure,\n"
-    "as in 'pp512,353.2', 'pp512 353.2 t/s' or '| pp512 | 353.2 |'; the last one counts. A case that it does not\n"
-    "have is one for which it prints nothing and succeeds. It is run once a repetition, and should warm up first: ours\n"
-    "are run untimed before each. ratio: our median / theirs. For example:\n"
+    "{batch} and {test} filled in: 512 and 0 for pp512, 0 and 32 for tg32, 128 and 1 for ft128. It prints the test's\n"
+    "name and a figure, as in 'pp512,353.2', 'pp512 353.2 t/s' or '| pp512 | 353.2 |'; the last one counts. A case\n"
+    "that it does not have is one for which it prints nothing and succeeds. It is run once a repetition, and should\n"
+    "warm up first: ours are run untimed before each. ratio: how many times as fast as theirs. For example:\n"
     "  --compare 'llama-bench -m {model} -t {threads} -p {prompt} -n {decode} -d {depth} -r 1'\n"
     "  --compare 'other/rz bench {model} -t {threads} -p {prompt} -n {decode} -d {depth} -b {batch} -r 1 -o csv'\n"
     "  --compare '[ {prompt} = 0 ] || echo {test},$(my-prompt-speed {model} {prompt})'\n\n"
     "csv rows: test,tok/s,spread,depth,width,threads,repetitions,bytes/token,operations/token,ceiling (read, int8 or\n"
-    "float),its bytes or operations/s,share,their tok/s,ratio; the last two are empty without a comparison. share and\n"
-    "spread: 0.5 = 50 %.\n"
-    "json: one object; ceilings: threads, read_bytes_per_s, int8_ops_per_s, float_ops_per_s; results: test, tok_s,\n"
-    "spread, depth, width, threads, samples (tok/s), bytes_per_token, operations_per_token, ceiling (as in csv),\n"
-    "ceiling_per_s, share, and where there is a comparison compare: tok_s, spread, ratio, samples.\n"
-    "svg: a picture of speed against depth and against width, with the ceilings.";
+    "float),its bytes or operations/s,share,their tok/s,ratio; the last two are empty without a comparison. Of ftN\n"
+    "tok/s are milliseconds. share and spread: 0.5 = 50 %.\n"
+    "json: one object; ceilings: threads, read_bytes_per_s, int8_ops_per_s, float_ops_per_s; results: test, tok_s (of\n"
+    "ftN first_token_ms), spread, depth, width, threads, samples (of the same), bytes_per_token,\n"
+    "operations_per_token, ceiling (as in csv), ceiling_per_s, share, and where there is a comparison compare: tok_s\n"
+    "or first_token_ms, spread, ratio, samples.\n"
+    "svg: a picture of speed against depth and against width, with the ceilings; without ftN.";
 /* clang-format on */
 
 const command bench_command = {"bench", "[MODEL] [options]",

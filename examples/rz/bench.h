@@ -6,7 +6,8 @@
 
 #include "cli.h"
 
-typedef enum bench_kind { BENCH_PROMPT, BENCH_DECODE } bench_kind;
+/* BENCH_FIRST: from a request with a prompt to its first token, sampling included. */
+typedef enum bench_kind { BENCH_PROMPT, BENCH_DECODE, BENCH_FIRST } bench_kind;
 
 /* One row of the result. Prompts are read by one timeline; decoding can be done by several together. */
 typedef struct bench_case {
@@ -15,14 +16,15 @@ typedef struct bench_case {
   int32_t depth;   /* tokens that each timeline holds before */
   int32_t width;   /* timelines */
   int32_t threads; /* as many as there are: not 0 */
-  char name[16];   /* "pp512", "tg32" */
+  char name[16];   /* "pp512", "tg32", "ft128" */
 } bench_case;
 
 enum { MAX_REPETITIONS = 100 };
 typedef struct bench_samples {
   int n;
-  double tok_s[MAX_REPETITIONS]; /* (n), ascending once summarized; all timelines together */
-  double median, spread;         /* spread: (greatest - least) / median */
+  double figures[MAX_REPETITIONS]; /* (n), ascending once summarized: tok/s of all timelines together, or
+                                      milliseconds of BENCH_FIRST */
+  double median, spread;           /* spread: (greatest - least) / median */
 } bench_samples;
 void bench_summarize(bench_samples *samples);
 double bench_median(double *values, int n); /* sorts them; n >= 1 */
@@ -60,8 +62,8 @@ rz_status bench_timelines_open(rz_model *model, int32_t depth, int32_t length, b
 void bench_timelines_free(bench_timelines *timelines);
 /* Runs the case untimed and counts what a token costs. Interrupted: RZ_OK, and nothing is counted. */
 rz_status bench_count(bench_timelines *timelines, const bench_case *what, bench_result *out, rz_error *err);
-/* Runs it once more. */
-rz_status bench_time(bench_timelines *timelines, const bench_case *what, double *tok_s, rz_error *err);
+/* Runs it once more. *figure: as in bench_samples. */
+rz_status bench_time(bench_timelines *timelines, const bench_case *what, double *figure, rz_error *err);
 
 /* ---- ceilings (bench_ceilings.c) ---- */
 
@@ -69,7 +71,8 @@ rz_status bench_time(bench_timelines *timelines, const bench_case *what, double 
 rz_status bench_measure_ceilings(const char *device, bench_result *result, rz_error *err);
 /* Finds the ceiling that the result is nearest to, and its share. Before the repetitions are sorted. */
 void bench_judge(const bench_report *report, bench_result *result);
-double bench_ceiling_tok_s(const bench_result *result); /* the speed at which the share would be 1 */
+double bench_ceiling_tok_s(
+    const bench_result *result); /* the speed at which the share would be 1; no BENCH_FIRST */
 
 /* "54.3 GB/s", "2150 GOP/s" */
 void bench_rate_text(const char *ceiling, double rate, char *out, size_t size);
@@ -77,9 +80,9 @@ void bench_ceilings_text(const rz_ceilings *ceilings, char *out, size_t size);
 
 /* ---- another program (bench_compare.c) ---- */
 
-/* Runs the command for a case. *tok_s: 0 where it printed nothing, so has no such case. False after a
+/* Runs the command for a case. *figure: 0 where it printed nothing, so has no such case. False after a
  * message. */
-bool bench_compare(const char *command, const char *model_path, const bench_case *what, double *tok_s);
+bool bench_compare(const char *command, const char *model_path, const bench_case *what, double *figure);
 
 /* ---- telling (bench_report.c, bench_svg.c) ---- */
 
@@ -106,7 +109,7 @@ typedef struct bench_series {
   bench_point points[LIST_CAPACITY]; /* (n), by x */
 } bench_series;
 
-/* Results that differ in x alone make a series. */
+/* Results that differ in x alone make a series. Speeds: without BENCH_FIRST. */
 typedef struct bench_panel {
   const char *title, *x_title;
   int n;

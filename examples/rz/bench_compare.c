@@ -51,13 +51,15 @@ static void append_path(text *t, const char *path) {
 /* The command with {placeholders} filled in; braces around other words stay, shells and awk have their own.
  */
 static char *fill_in(const char *command, const char *model_path, const bench_case *what) {
-  const bool prompt = what->kind == BENCH_PROMPT;
+  /* A first token is a prompt and one token decoded. */
+  const int32_t prompt = what->kind == BENCH_DECODE ? 0 : what->length;
+  const int32_t decode = what->kind == BENCH_PROMPT ? 0 : what->kind == BENCH_FIRST ? 1 : what->length;
   const struct {
     const char *name;
     int32_t value;
   } numbers[] = {{"{threads}", what->threads},
-                 {"{prompt}", prompt ? what->length : 0},
-                 {"{decode}", prompt ? 0 : what->length},
+                 {"{prompt}", prompt},
+                 {"{decode}", decode},
                  {"{depth}", what->depth},
                  {"{batch}", what->width}};
   static const char model[] = "{model}", test[] = "{test}";
@@ -116,7 +118,7 @@ static double figure_in(const char *line, const bench_case *what) {
 typedef struct output {
   char first_line[160]; /* cut */
   bool any;
-  double tok_s; /* the last figure: earlier ones may be warming up */
+  double figure; /* the last figure: earlier ones may be warming up */
 } output;
 
 static void read_output(FILE *pipe, const bench_case *what, output *out) {
@@ -126,7 +128,7 @@ static void read_output(FILE *pipe, const bench_case *what, output *out) {
     if (!out->any) snprintf(out->first_line, sizeof out->first_line, "%.150s", line);
     out->any = true;
     const double figure = figure_in(line, what);
-    if (figure > 0) out->tok_s = figure;
+    if (figure > 0) out->figure = figure;
   }
 }
 
@@ -144,9 +146,9 @@ static const char *trouble(int status, char *message, size_t size) {
   return message;
 }
 
-bool bench_compare(const char *command, const char *model_path, const bench_case *what, double *tok_s) {
+bool bench_compare(const char *command, const char *model_path, const bench_case *what, double *figure) {
   char message[256];
-  *tok_s = 0;
+  *figure = 0;
   fflush(NULL);
   char *filled = fill_in(command, model_path, what);
   FILE *pipe = filled ? popen(filled, "r") : NULL;
@@ -158,7 +160,7 @@ bool bench_compare(const char *command, const char *model_path, const bench_case
   output out = {"", false, 0};
   read_output(pipe, what, &out);
   const char *wrong = trouble(pclose(pipe), message, sizeof message);
-  if (!wrong && out.any && out.tok_s == 0) {
+  if (!wrong && out.any && out.figure == 0) {
     snprintf(message, sizeof message, "no figure for %s in what the command printed; it begins: %s",
              what->name, out.first_line);
     wrong = message;
@@ -168,6 +170,6 @@ bool bench_compare(const char *command, const char *model_path, const bench_case
     fprintf(stderr, "rz: the command was: %s\n", filled);
   }
   free(filled);
-  *tok_s = out.tok_s;
+  *figure = out.figure;
   return !wrong;
 }

@@ -121,22 +121,27 @@ static rz_status take_tokens(bench_timelines *t, int n, rz_error *err) {
   return status;
 }
 
-/* Continues each timeline by a prompt of `prompt` tokens and writes `tokens`: as many steps as tokens, each
- * with all timelines, the first one at their depth. */
-static rz_status generate(bench_timelines *t, int32_t width, int32_t prompt, int32_t tokens, uint32_t flags,
-                          double *seconds, rz_error *err) {
+/* Starts to continue timeline i by a prompt of `prompt` tokens and to write `tokens`. */
+static rz_status start_timeline(bench_timelines *t, int i, int32_t prompt, int32_t tokens, uint32_t flags,
+                                rz_error *err) {
   rz_generate_options options = RZ_INIT(rz_generate_options);
   rz_prompt text = RZ_INIT(rz_prompt);
-  rz_status status = RZ_OK;
-  int n = 0;
   options.flags = RZ_GENERATE_IGNORE_EOS | flags;
   options.max_tokens = tokens;
+  options.session = t->sessions[i];
   text.n_tokens = (size_t)prompt;
+  /* One token of a prompt, another one for each timeline; or the prompt of the first. */
+  text.tokens = t->tokens + (prompt > 1 ? t->depth : (t->depth + i) % (t->depth + t->length));
+  return rz_generation_start(t->model, &text, &options, &t->active[i], err);
+}
+
+/* All timelines: as many steps as tokens, each with all of them, the first one at their depth. */
+static rz_status generate(bench_timelines *t, int32_t width, int32_t prompt, int32_t tokens, uint32_t flags,
+                          double *seconds, rz_error *err) {
+  rz_status status = RZ_OK;
+  int n = 0;
   for (; status == RZ_OK && n < width; n += status == RZ_OK) {
-    /* One token of a prompt, another one for each timeline; or the prompt of the first. */
-    text.tokens = t->tokens + (prompt > 1 ? t->depth : (t->depth + n) % (t->depth + t->length));
-    options.session = t->sessions[n];
-    status = rz_generation_start(t->model, &text, &options, &t->active[n], err);
+    status = start_timeline(t, n, prompt, tokens, flags, err);
   }
   const double start = now_seconds();
   for (int32_t i = 0; status == RZ_OK && i < tokens && !interrupted(); ++i) status = take_tokens(t, n, err);
@@ -145,14 +150,27 @@ static rz_status generate(bench_timelines *t, int32_t width, int32_t prompt, int
   return status;
 }
 
+/* By the generation's own clock, which starts with the request. */
+static rz_status first_token(bench_timelines *t, const bench_case *what, double *ms, rz_error *err) {
+  rz_stats stats = RZ_INIT(rz_stats);
+  rz_status status = start_timeline(t, 0, what->length, 1, 0, err);
+  if (status != RZ_OK) return status;
+  status = take_tokens(t, 1, err);
+  if (status == RZ_OK) status = rz_generation_get_stats(t->active[0], &stats, err);
+  rz_generation_free(t->active[0]);
+  *ms = (double)stats.first_token_us / 1e3;
+  return status;
+}
+
 /* ---- both uses of a run ---- */
 
 /* A session's own calls where there is one timeline. Several go through generations: only those compute
  * together. */
-rz_status bench_time(bench_timelines *t, const bench_case *what, double *tok_s, rz_error *err) {
+rz_status bench_time(bench_timelines *t, const bench_case *what, double *figure, rz_error *err) {
   double seconds = 0;
   rz_status status = rewind_timelines(t, what->width, err);
   if (status != RZ_OK || interrupted()) return status;
+  if (what->kind == BENCH_FIRST) return first_token(t, what, figure, err);
   if (what->kind == BENCH_PROMPT) {
     status = read_prompt(t, what, &seconds, err);
   } else if (what->width == 1) {
@@ -160,7 +178,7 @@ rz_status bench_time(bench_timelines *t, const bench_case *what, double *tok_s, 
   } else {
     status = generate(t, what->width, 1, what->length, 0, &seconds, err);
   }
-  *tok_s = (double)what->length * what->width / seconds;
+  *figure = (double)what->length * what->width / seconds;
   return status;
 }
 
@@ -181,7 +199,7 @@ static rz_status profiled(bench_timelines *t, double *bytes, double *operations,
 /* A generation is profiled, a session's call is not. One in a session at its depth does the steps of the case
  * and no others. */
 rz_status bench_count(bench_timelines *t, const bench_case *what, bench_result *out, rz_error *err) {
-  const bool prompt = what->kind == BENCH_PROMPT;
+  const bool prompt = what->kind != BENCH_DECODE;
   double bytes, operations, bytes_before, operations_before, seconds;
   rz_status status = rewind_timelines(t, what->width, err);
   if (status != RZ_OK || interrupted()) return status;
@@ -212,6 +230,6 @@ double bench_median(double *values, int n) {
 
 void bench_summarize(bench_samples *s) {
   if (s->n == 0) return;
-  s->median = bench_median(s->tok_s, s->n);
-  s->spread = (s->tok_s[s->n - 1] - s->tok_s[0]) / s->median;
+  s->median = bench_median(s->figures, s->n);
+  s->spread = (s->figures[s->n - 1] - s->figures[0]) / s->median;
 }

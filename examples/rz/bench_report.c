@@ -4,7 +4,12 @@
 
 #include "bench.h"
 
-static double ratio(const bench_result *r) { return r->ours.median / r->theirs.median; }
+static bool is_first(const bench_result *r) { return r->what.kind == BENCH_FIRST; }
+
+/* How many times as fast as theirs. */
+static double ratio(const bench_result *r) {
+  return is_first(r) ? r->theirs.median / r->ours.median : r->ours.median / r->theirs.median;
+}
 
 /* ---- md ---- */
 
@@ -25,16 +30,22 @@ static void begin_md(const bench_report *report) {
          "------------------------", report->compare ? "----------:|------:|" : "");
 }
 
+static void figure_text(const bench_result *r, double figure, char out[32]) {
+  snprintf(out, 32, is_first(r) ? "%.2f ms" : "%.2f", figure);
+}
+
 static void row_md(const bench_report *report, const bench_result *r) {
-  char bytes[16], operations[16], rate[32];
+  char bytes[16], operations[16], rate[32], ours[32], theirs[32];
+  figure_text(r, r->ours.median, ours);
+  figure_text(r, r->theirs.median, theirs);
   human_bytes((uint64_t)r->bytes_per_token, bytes);
   human_operations(r->operations_per_token, operations);
   bench_rate_text(r->ceiling, r->ceiling_rate, rate, sizeof rate);
-  printf("| %-6s | %5d | %5d | %7d | %9.2f | %4.1f %% | %10s | %9s | %3.0f %% of %13s |", r->what.name,
-         (int)r->what.depth, (int)r->what.width, (int)r->what.threads, r->ours.median, 100 * r->ours.spread,
-         bytes, operations, 100 * r->share, rate);
+  printf("| %-6s | %5d | %5d | %7d | %9s | %4.1f %% | %10s | %9s | %3.0f %% of %13s |", r->what.name,
+         (int)r->what.depth, (int)r->what.width, (int)r->what.threads, ours, 100 * r->ours.spread, bytes,
+         operations, 100 * r->share, rate);
   if (report->compare && r->theirs.n > 0) {
-    printf(" %9.2f | %5.2f |", r->theirs.median, ratio(r));
+    printf(" %9s | %5.2f |", theirs, ratio(r));
   } else if (report->compare) {
     printf(" %9s | %5s |", "-", "-");
   }
@@ -71,22 +82,23 @@ static void begin_json(const bench_report *report) {
 
 static void json_samples(const bench_samples *samples) {
   fputs(",\"samples\":[", stdout);
-  for (int i = 0; i < samples->n; ++i) printf("%s%.3f", i ? "," : "", samples->tok_s[i]);
+  for (int i = 0; i < samples->n; ++i) printf("%s%.3f", i ? "," : "", samples->figures[i]);
   putchar(']');
 }
 
 static void row_json(const bench_report *report, const bench_result *r) {
-  printf("%s\n{\"test\":\"%s\",\"tok_s\":%.3f,\"spread\":%.4f,\"depth\":%d,\"width\":%d,\"threads\":%d",
-         r == report->results ? "" : ",", r->what.name, r->ours.median, r->ours.spread, (int)r->what.depth,
-         (int)r->what.width, (int)r->what.threads);
+  const char *figure = is_first(r) ? "first_token_ms" : "tok_s";
+  printf("%s\n{\"test\":\"%s\",\"%s\":%.3f,\"spread\":%.4f,\"depth\":%d,\"width\":%d,\"threads\":%d",
+         r == report->results ? "" : ",", r->what.name, figure, r->ours.median, r->ours.spread,
+         (int)r->what.depth, (int)r->what.width, (int)r->what.threads);
   printf(
       ",\"bytes_per_token\":%.0f,\"operations_per_token\":%.0f,\"ceiling\":\"%s\",\"ceiling_per_s\":%.0f,"
       "\"share\":%.4f",
       r->bytes_per_token, r->operations_per_token, r->ceiling, r->ceiling_rate, r->share);
   json_samples(&r->ours);
   if (r->theirs.n > 0) {
-    printf(",\"compare\":{\"tok_s\":%.3f,\"spread\":%.4f,\"ratio\":%.4f", r->theirs.median, r->theirs.spread,
-           ratio(r));
+    printf(",\"compare\":{\"%s\":%.3f,\"spread\":%.4f,\"ratio\":%.4f", figure, r->theirs.median,
+           r->theirs.spread, ratio(r));
     json_samples(&r->theirs);
     putchar('}');
   }

@@ -47,7 +47,7 @@ void bench_by_depth(const bench_report *report, bench_panel *out) {
   out->x_title = "tokens in the context before";
   for (int i = 0; i < report->n_results; ++i) {
     const bench_result *r = &report->results[i];
-    add_point(out, r, r->what.depth, same_but_depth);
+    if (r->what.kind != BENCH_FIRST) add_point(out, r, r->what.depth, same_but_depth);
   }
   for (int i = 0; i < out->n; ++i) {
     bench_series *s = &out->series[i];

@@ -97,8 +97,8 @@ static void choose_axes(plot *p) {
       const bench_point *point = &p->panel->series[i].points[j];
       const bench_result *r = point->result;
       include(point->x, &low_x, &high_x);
-      include(r->ours.tok_s[0], &low_y, &high_y);
-      include(r->ours.tok_s[r->ours.n - 1], &low_y, &high_y);
+      include(r->ours.figures[0], &low_y, &high_y);
+      include(r->ours.figures[r->ours.n - 1], &low_y, &high_y);
       include(bench_ceiling_tok_s(r), &low_y, &high_y);
       if (r->theirs.n > 0) include(r->theirs.median, &low_y, &high_y);
     }
@@ -161,7 +161,7 @@ static void draw_points(const plot *p, const bench_series *s, const char *colour
   for (int i = 0; i < s->n; ++i) {
     const bench_result *r = s->points[i].result;
     const double x = place_x(p, s->points[i].x);
-    line(x, place_y(p, r->ours.tok_s[0]), x, place_y(p, r->ours.tok_s[r->ours.n - 1]), colour, "");
+    line(x, place_y(p, r->ours.figures[0]), x, place_y(p, r->ours.figures[r->ours.n - 1]), colour, "");
     printf("<circle cx=\"%.1f\" cy=\"%.1f\" r=\"3.6\" fill=\"%s\"/>\n", x, place_y(p, r->ours.median),
            colour);
     if (r->theirs.n == 0) continue;

@@ -46,9 +46,25 @@ cost() { grep "^tg8,[^,]*,[^,]*,0,$1," "$work/csv" | cut -d, -f"$2"; }
 [ "$(cost 2 8)" -lt "$(cost 1 8)" ] && [ "$(cost 2 9)" = "$(cost 1 9)" ] ||
   wrong "two timelines read $(cost 2 8) bytes and compute $(cost 2 9) a token, one $(cost 1 8) and $(cost 1 9)"
 $rz bench -p 16 -n 4 -r 1 >"$work/md" || wrong "rz bench failed"
-grep -qE '^ceilings at the start with [0-9]+ threads?: read [0-9.]+ GB/s, int8 [0-9.e+]+ GOP/s, float [0-9.e+]+ GFLOP/s$' "$work/md" ||
+grep -qE '^ceilings at the start with [0-9]+ threads?: read [0-9.]+ GB/s, int8 [0-9.]+ [GT]OP/s, float [0-9.]+ [GT]FLOP/s$' "$work/md" ||
   wrong "no ceilings: $(cat "$work/md")"
-grep -qE '^\| tg4 .* [0-9]+ % of +[0-9.e+]+ G(B|OP|FLOP)/s \|$' "$work/md" || wrong "no share: $(cat "$work/md")"
+grep -qE '^\| tg4 .* [0-9]+ % of +[0-9.]+ [GT](B|OP|FLOP)/s \|$' "$work/md" || wrong "no share: $(cat "$work/md")"
+
+# bench -f: milliseconds to the first token, in every format, in place of tok/s; none unless asked for.
+grep -q ft "$work/md" && wrong "first tokens that nobody asked for: $(cat "$work/md")"
+$rz bench -p 0 -n 0 -f 16 -d 0,16 -r 1 -o csv >"$work/csv" || wrong "rz bench -f failed"
+[ "$(grep -cE '^ft16,[0-9.]*[1-9][0-9.]*,[0-9.]+,(0|16),1,' "$work/csv")" = 2 ] && [ "$(wc -l <"$work/csv")" = 2 ] ||
+  wrong "expected ft16 at two depths, found: $(cat "$work/csv")"
+$rz bench -p 0 -n 0 -f 32 -r 1 --compare 'echo {test},1000 {prompt} {decode}' >"$work/md" || wrong "rz bench -f failed"
+grep -qE '^\| ft32 .* [0-9.]+ ms \|.* [0-9]+ % of .* 1000.00 ms \| +[0-9.]+ \|$' "$work/md" || wrong "no first token: $(cat "$work/md")"
+$rz bench -p 32 -n 0 -f 32 -r 1 -o json --compare 'echo {test},1000' >"$work/json" || wrong "rz bench -f -o json failed"
+grep -q '"test":"ft32","first_token_ms":[0-9.]*,"spread".*"samples":\[[0-9.]*\],"compare":{"first_token_ms":1000.000' "$work/json" ||
+  wrong "no first token: $(cat "$work/json")"
+# Milliseconds: about as long as the prompt alone takes, within what a busy machine allows; ratio is above 1 for who is faster.
+awk -F'"' '/"pp32"/ { split($0, a, /"tok_s":|,/); speed = a[3] }
+           /"ft32"/ { split($0, a, /"first_token_ms":|,/); ms = a[3]; split($0, b, /"ratio":|,"samples"/); ratio = b[3] }
+           END { taken = 32e3 / speed; exit !(ms > taken / 100 && ms < 100 * taken && ratio > 900 / ms && ratio < 1100 / ms) }' "$work/json" ||
+  wrong "times that do not fit: $(cat "$work/json")"
 
 # bench --compare: another program's figures in every format, and what it can do wrong.
 other='echo warming up; echo "model {model} x | {test} @ d{depth} | 100.00 +- 1"; echo later {prompt} {decode} {threads}'
@@ -69,8 +85,8 @@ $rz bench -p 16 -n 0 -r 1 --compare 'echo pp160,7 tg16,8; echo pp16' 2>"$work/er
 grep -q 'no figure for pp16 .*: pp160,7 tg16,8' "$work/err" || wrong "the output is not shown: $(cat "$work/err")"
 $rz bench -p 16 -n 0 -r 1 --compare 'kill -9 $$' 2>&1 | grep -q 'signal 9' || wrong "a killed command is not told"
 
-# bench -o svg: a picture with both panels, the ceilings and what was compared.
-$rz bench -p 16 -n 4 -d 0,16 -b 1,2 -r 1 -o svg --compare 'echo "{test},100" # <&>' >"$work/svg" || wrong "no svg"
+# bench -o svg: a picture with both panels, the ceilings and what was compared, of speeds alone.
+$rz bench -p 16 -n 4 -f 16 -d 0,16 -b 1,2 -r 1 -o svg --compare 'echo "{test},100" # <&>' >"$work/svg" || wrong "no svg"
 if command -v xmllint >/dev/null 2>&1; then xmllint --noout "$work/svg" || wrong "the svg is not well-formed"; fi
 [ "$(grep -c '<polyline' "$work/svg")" = 15 ] || wrong "expected 5 series of 3 lines: $(cat "$work/svg")"
 grep -q 'read ceiling' "$work/svg" && grep -q '&lt;&amp;&gt;' "$work/svg" && tail -n 1 "$work/svg" | grep -qx '</svg>' ||

@@ -10,9 +10,9 @@ rm -rf "$kit"
 mkdir -p "$kit/bin" "$kit/data/golden" "$kit/data/models" "$kit/source" "$kit/libraries/lib" "$kit/libraries/include"
 
 cp test/gpu/run "$kit/run"
-cp "$build/test-gpu" "$build/librz_cuda.so" "$build/rz" "$build/rz-synth" "$kit/bin/"
+cp "$build/test-gpu" "$build/cuda-bench" "$build/librz_cuda.so" "$build/rz" "$build/rz-synth" "$kit/bin/"
 cp -P "$build"/librz.so* "$kit/bin/"
-strip --strip-debug "$kit"/bin/test-gpu "$kit"/bin/*.so* "$kit"/bin/rz "$kit"/bin/rz-synth 2>/dev/null || true
+strip --strip-debug "$kit"/bin/test-gpu "$kit"/bin/cuda-bench "$kit"/bin/*.so* "$kit"/bin/rz "$kit"/bin/rz-synth 2>/dev/null || true
 
 if [ -e ../shared/data/README.md ]; then
   cp ../shared/data/README.md "$kit/data/"
