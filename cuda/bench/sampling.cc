@@ -27,33 +27,29 @@ std::vector<Case> cases() {
 // The memory of rows that a step samples, each at a seat of its own.
 struct Seats {
   SamplerTable table;
-  DeviceMemory logits, slots, work, inputs;
+  DeviceMemory logits, seats, work;
 
   Seats(Queue &queue, const SamplingOptions &options, int32_t rows, int32_t vocab)
       : table(queue, rows),
         logits(device_floats(queue, static_cast<size_t>(rows) * static_cast<size_t>(vocab), 3, 1)),
-        work(zeros(queue, static_cast<uint64_t>(rows) * sample_work_bytes(vocab))),
-        inputs(zeros(queue, 2 * static_cast<uint64_t>(rows) * sizeof(int32_t))) {
+        work(zeros(queue, static_cast<uint64_t>(rows) * sample_work_bytes(vocab))) {
     constexpr int32_t kHistory = 64;  // tokens, as many as penalties look back on
     std::vector<int32_t> history, seated;
     for (int32_t i = 0; i < kHistory; ++i) history.push_back(i * 7 % vocab);
     for (int32_t row = 0; row < rows; ++row) {
-      seated.push_back(table.take(queue, {&options, history, 0, kHistory}));  // SampleSlot: its row,
-      seated.push_back(row);                                                  // and where its token goes
+      seated.push_back(table.take(queue, {&options, history, 0, kHistory}));
     }
-    static_assert(sizeof(SampleSlot) == 2 * sizeof(int32_t));
-    slots = device_ints(queue, seated);
+    seats = device_ints(queue, seated);
   }
   SampleArgs args(int32_t rows, int32_t vocab) const {
     SampleArgs a;
     a.logits = logits.as<float>();
     a.rows = rows;
     a.vocab = a.logits_stride = vocab;
-    a.slots = slots.as<SampleSlot>();
+    a.seats = seats.as<int32_t>();
     a.table = table.rows();
     a.work = work.data();
-    a.next_tokens = inputs.as<int32_t>();
-    a.next_positions = inputs.as<int32_t>() + rows;
+    a.chosen = table.chosen();
     return a;
   }
 };
