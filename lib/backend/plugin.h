@@ -20,7 +20,7 @@
 namespace rz {
 
 // Raised when a function of the table, or a class that crosses, changes its meaning but not its size.
-constexpr uint32_t kPluginInterface = 1;
+constexpr uint32_t kPluginInterface = 2;
 constexpr char kPluginSymbol[] = "rz_device_plugin";
 
 // What a library was built from. First in every table, of every version, so that it can always be read.
@@ -68,6 +68,7 @@ struct DevicePlugin {
   Crossing<&Device::name> name;
   Crossing<&Device::footprint> footprint;
   Crossing<&Device::ceilings> ceilings;
+  Crossing<&Device::free_bytes> free_bytes;
   Executor *(*compile)(Device *, const Plan &, const ExecutorOptions &, PluginError *);
 
   void (*destroy)(Executor *);
@@ -79,6 +80,7 @@ struct DevicePlugin {
   Crossing<&Executor::take_seat> take_seat;
   Crossing<&Executor::give_up_seat> give_up_seat;
   Crossing<&Executor::read_buffer> read_buffer;
+  Crossing<&Executor::write_buffer> write_buffer;
   // Fills entries[0, capacity) as far as they go; returns how many there are.
   size_t (*profile)(const Executor *, ProfileEntry *entries, size_t capacity, PluginError *);
   Crossing<&Executor::compute_bytes> compute_bytes;
