@@ -70,6 +70,7 @@ class FakeDevice final : public Device {
  public:
   explicit FakeDevice(const std::string &what)
       : number_(std::stoi(what)), name_("fake " + what), inner_(open_cpu_device({}, 1)) {
+    if (number_ == kFakeLongName) name_ += " (a GPU whose maker likes names to be as long as this one)";
     if (number_ == kFakeMissing) fail(Status::Device, "fake: no device %d", number_);
   }
 

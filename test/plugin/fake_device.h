@@ -13,7 +13,8 @@ enum FakeNumber : int32_t {
   kFakeMissing = 4,
   kFakeFree = 5,
   kFakeRoomForOne = 6,
-  kFakeRoomForNone = 7
+  kFakeRoomForNone = 7,
+  kFakeLongName = 8
 };
 
 // ExecutorOptions::gpu_layers says where an executor fails, and how; as a number of layers each is all of
