@@ -25,7 +25,6 @@ class CudaDevice final : public Device {
   const std::string &name() const override { return name_; }
 
   std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) override {
-    check_layers(plan, options);
     check_room(footprint(plan, options));
     return std::make_unique<cuda::CudaExecutor>(device_, plan, options);
   }
@@ -33,16 +32,11 @@ class CudaDevice final : public Device {
     return cuda::CudaExecutor::footprint(plan, options);
   }
   Ceilings ceilings() const override { return cuda::measure_ceilings(device_); }
+  uint64_t free_bytes() const override { return cuda::free_bytes(device_); }
 
  private:
-  static void check_layers(const Plan &plan, const ExecutorOptions &options) {
-    const size_t layers = plan.kv.size();
-    if (options.gpu_layers == 0 || static_cast<size_t>(options.gpu_layers) >= layers) return;
-    fail(Status::Unsupported, "gpu_layers: expected 0 or all %zu in this version, found %d", layers,
-         options.gpu_layers);
-  }
   void check_room(const Footprint &footprint) const {
-    const uint64_t free = cuda::free_bytes(device_);
+    const uint64_t free = free_bytes();
     if (footprint.device_bytes <= free) return;
     fail(Status::NoMemory, "%s: %llu bytes needed (weights %llu), %llu free", name_.c_str(),
          static_cast<unsigned long long>(footprint.device_bytes),

@@ -329,6 +329,15 @@ void CudaExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
   }
 }
 
+void CudaExecutor::write_buffer(BufferId id, int32_t n, const float *in) {
+  if (activations_.halves(id).data) {
+    fail(Status::Internal, "buffer %d: expected one that is kept as floats, found halves", id);
+  }
+  const auto width = static_cast<uint64_t>(plan_.buffers[static_cast<size_t>(id)].width);
+  queue_.copy_in(activations_.floats(id), in, static_cast<uint64_t>(n) * width * sizeof(float));
+  queue_.wait();  // `in` is the caller's again
+}
+
 std::vector<ProfileEntry> CudaExecutor::profile() const {
   std::vector<ProfileEntry> used;
   for (const ProfileEntry &entry : profile_) {

@@ -49,6 +49,7 @@ class CudaExecutor final : public Executor {
   int32_t take_seat(const SamplerSeat &seat) override { return seats_.take(queue_, seat); }
   void give_up_seat(int32_t seat) override { seats_.give_up(seat); }
   void read_buffer(BufferId buffer, int32_t rows, float *out) const override;
+  void write_buffer(BufferId buffer, int32_t rows, const float *in) override;
   std::vector<ProfileEntry> profile() const override;
   uint64_t compute_bytes() const override { return compute_bytes_; }
 

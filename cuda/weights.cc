@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 #include "base/error.h"
 #include "cuda/kernels/kernels.h"
+#include "model/plan_weights.h"
 
 namespace rz::cuda {
 
@@ -15,62 +15,6 @@ constexpr uint64_t kAlignment = 256;
 constexpr uint64_t kStagingBytes = uint64_t{16} << 20;
 
 uint64_t aligned(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
-// Every matrix and vector of a plan.
-template <class OnMatrix, class OnVector>
-void for_each_weight(const Plan &plan, OnMatrix on_matrix, OnVector on_vector) {
-  const auto matrix = [&](const Matrix &m) {
-    if (m) on_matrix(m);
-  };
-  const auto vector = [&](const Vector &v) {
-    if (v) on_vector(v);
-  };
-  const auto norm = [&](const Norm &n) {
-    vector(n.weight);
-    vector(n.bias);
-  };
-  for (const Op &op : plan.ops) {
-    std::visit(
-        [&](const auto &o) {
-          using O = std::decay_t<decltype(o)>;
-          if constexpr (std::is_same_v<O, EmbedOp>) {
-            matrix(o.table);
-            matrix(o.positions);
-          } else if constexpr (std::is_same_v<O, NormOp> || std::is_same_v<O, PoolOp>) {
-            norm(o.norm);
-          } else if constexpr (std::is_same_v<O, QkvOp>) {
-            for (const Matrix *m : {&o.wq, &o.wk, &o.wv}) matrix(*m);
-            for (const Vector *v : {&o.bq, &o.bk, &o.bv}) vector(*v);
-            norm(o.q_norm);
-            norm(o.k_norm);
-          } else if constexpr (std::is_same_v<O, MatmulAddOp>) {
-            matrix(o.w);
-            vector(o.bias);
-            norm(o.post_norm);
-          } else if constexpr (std::is_same_v<O, GateUpOp>) {
-            matrix(o.gate);
-            matrix(o.up);
-            vector(o.gate_bias);
-            vector(o.up_bias);
-          } else if constexpr (std::is_same_v<O, RouteOp>) {
-            matrix(o.w);
-          } else if constexpr (std::is_same_v<O, MoeGateUpOp>) {
-            matrix(o.gate);
-            matrix(o.up);
-          } else if constexpr (std::is_same_v<O, MoeDownOp>) {
-            matrix(o.down);
-            norm(o.post_norm);
-          } else if constexpr (std::is_same_v<O, HeadOp>) {
-            norm(o.norm);
-            matrix(o.w);
-            vector(o.bias);
-          } else {
-            static_assert(std::is_same_v<O, AttnOp>);
-          }
-        },
-        op);
-  }
-}
 
 Tiles shape_of(const Matrix &m) {
   return make_tiles(format_of(m), static_cast<int32_t>(m.rows), static_cast<int32_t>(m.cols));
@@ -97,13 +41,12 @@ DeviceWeights::Key DeviceWeights::key_of(const Matrix &m) { return {m.data, m.ro
 DeviceWeights::Key DeviceWeights::key_of(const Vector &v) { return {v.data, v.size}; }
 
 uint64_t DeviceWeights::bytes(const Plan &plan) {
-  // Without data every matrix is null: those of one name and size are one.
-  std::map<std::pair<std::string_view, int64_t>, bool> seen;
   uint64_t total = 0;
+  MatrixSet seen;
   for_each_weight(
       plan,
       [&](const Matrix &m) {
-        if (seen.emplace(std::pair(m.name, m.rows), true).second) total += device_bytes(m);
+        if (seen.add(m)) total += device_bytes(m);
       },
       [&](const Vector &v) { total += device_bytes(v); });
   return total;

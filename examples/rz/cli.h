@@ -64,7 +64,7 @@ typedef struct model_arguments {
   rz_model_options options;
 } model_arguments;
 
-enum { MODEL_OPTION_ROWS = 9 };
+enum { MODEL_OPTION_ROWS = 10 };
 void model_arguments_init(model_arguments *arguments);
 /* The options that every command with a model has, for its help and for parsing. */
 void model_option_table(model_arguments *arguments, option table[MODEL_OPTION_ROWS + 1]);

@@ -97,23 +97,19 @@ static void print_json(const rz_model_info *m, const rz_memory_estimate *e) {
       (unsigned long long)e->compute_bytes, (unsigned long long)e->device_bytes);
 }
 
-static int print_info(const rz_model *model, const info_arguments *a, const char *path) {
+/* `estimated`: whether there is an estimate. */
+static int print_info(const rz_model *model, const info_arguments *a, const rz_memory_estimate *estimate,
+                      bool estimated) {
   rz_error err = RZ_INIT(rz_error);
   rz_model_info info = RZ_INIT(rz_model_info);
-  rz_memory_estimate estimate = RZ_INIT(rz_memory_estimate);
-  rz_source source = RZ_INIT(rz_source);
-  source.kind = RZ_SOURCE_PATH;
-  source.path = path;
   if (rz_model_get_info(model, &info, &err) != RZ_OK) return fail(&err);
-  const rz_status estimated = rz_model_estimate(&source, &a->model.options, &estimate, &err);
   if (a->json) {
-    print_json(&info, &estimate);
+    print_json(&info, estimate);
   } else {
     print_summary(&info);
-    if (estimated == RZ_OK) print_estimate(&estimate);
+    if (estimated) print_estimate(estimate);
   }
-  const int result = print_metadata(model, a);
-  return estimated == RZ_OK ? result : fail(&err);
+  return print_metadata(model, a);
 }
 
 static int run(const command *self, int argc, char **argv) {
@@ -131,10 +127,19 @@ static int run(const command *self, int argc, char **argv) {
   if (argc > 1) return usage_error(self, "expected at most one model");
   if (argc == 1) a.model.path = argv[0];
   const char *path = model_path(&a.model);
-  rz_model *model = path ? load_model(&a.model) : NULL;
-  const int result = model ? print_info(model, &a, path) : 1;
+  if (!path) return 1;
+  /* Before the load, which takes memory that the estimate would then find missing. */
+  rz_error err = RZ_INIT(rz_error);
+  rz_memory_estimate estimate = RZ_INIT(rz_memory_estimate);
+  rz_source source = RZ_INIT(rz_source);
+  source.kind = RZ_SOURCE_PATH;
+  source.path = path;
+  const bool estimated = rz_model_estimate(&source, &a.model.options, &estimate, &err) == RZ_OK;
+  rz_model *model = load_model(&a.model);
+  if (!model) return 1;
+  const int result = print_info(model, &a, &estimate, estimated);
   rz_model_release(model);
-  return result;
+  return estimated ? result : fail(&err);
 }
 
 const command info_command = {"info", "[MODEL] [options]", "what a model file holds and the memory it needs",

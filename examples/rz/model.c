@@ -35,6 +35,8 @@ void model_option_table(model_arguments *arguments, option table[MODEL_OPTION_RO
       {"context", 'c', OPTION_INT, &o->context_length, "N", "longest timeline; default: the model's own", 0,
        NULL},
       {"device", 0, OPTION_TEXT, &o->device, "NAME", "auto, cpu, cpu:avx2, cuda; default: auto", 0, NULL},
+      {"gpu-layers", 0, OPTION_INT, &o->gpu_layers, "N", "last layers on the GPU; default: as many as fit", 0,
+       NULL},
       {"kv-type", 0, OPTION_INT, &o->kv_type, "TYPE", "KV cache in f16 (default) or q8_0", 0, take_kv_type},
       {"max-batch", 0, OPTION_INT, &o->max_batch, "N", "rows computed in one step; default: 512", 0, NULL},
       {"no-mmap", 0, OPTION_BITS, &o->flags, NULL, "read the file instead of mapping it", RZ_MODEL_NO_MMAP,

@@ -1,4 +1,4 @@
-// Which device computes: a host's words for it, and the plugin or the CPU behind them.
+// Which device computes: a host's words for it, and the plugin or the CPU behind them, or both.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ class ChosenDevice {
   // Throws Device where what was asked for is not to be had.
   ChosenDevice(const DeviceChoice &choice, int32_t threads, const Logger &logger);
 
-  bool is_plugin() const { return is_plugin_; }
+  bool is_plugin() const { return is_plugin_; }  // alone, or beside the CPU
   // Work that may be done on another device instead: where it throws Device under "auto", it is done again.
   template <class Work>
   void use(const Work &work) {
@@ -45,15 +45,26 @@ class ChosenDevice {
       work(*device_);
     }
   }
-  std::unique_ptr<Device> take() { return std::move(device_); }
+  // The same for a model, of which a GPU may compute the last layers and the CPU the others: so many as
+  // options.gpu_layers says, or as the GPU has room for now. Throws NoMemory where that is none.
+  template <class Work>
+  void use(const Plan &plan, const ExecutorOptions &options, const Work &work) {
+    use([&](Device &) {
+      share(plan, options);
+      work(*device_);
+    });
+  }
+  std::shared_ptr<Device> take();  // logs why a GPU has not all layers
 
  private:
   bool fall_back(const Error &error);
+  void share(const Plan &plan, const ExecutorOptions &options);
 
   bool automatic_, is_plugin_ = false;
   int32_t threads_;
   Logger logger_;
-  std::unique_ptr<Device> device_;
+  std::shared_ptr<Device> plugin_, device_;
+  std::string why_shared_;
 };
 
 }  // namespace rz::api

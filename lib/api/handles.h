@@ -17,7 +17,7 @@
 struct rz_model {
   std::atomic<uint32_t> references{1};
   std::unique_ptr<rz::Model> model;
-  std::unique_ptr<rz::Device> device;  // null when only the vocabulary is there
+  std::shared_ptr<rz::Device> device;  // null when only the vocabulary is there
   std::unique_ptr<rz::Engine> engine;  // likewise
   struct Entry {
     std::string key, value;

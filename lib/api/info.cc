@@ -1,5 +1,6 @@
 // rz.h: what a model is, and what its file says about it.
 #include <cstring>
+#include <string>
 
 #include "api/handles.h"
 #include "api/versioned.h"
@@ -18,6 +19,15 @@ void copy_text(char (&out)[N], std::string_view text) {
   out[text.size()] = 0;
 }
 
+// A GPU's own name goes first where the text has no room for all: "cuda:0, 12 of 28 layers; cpu (avx512, 2
+// threads)".
+template <size_t N>
+void copy_device(char (&out)[N], std::string name) {
+  const size_t open = name.find(" ("), close = name.find("), ");
+  if (name.size() >= N && open < close && close != std::string::npos) name.erase(open, close + 1 - open);
+  copy_text(out, name);
+}
+
 rz_model_info info_of(const rz_model &handle) {
   const Model &model = *handle.model;
   const Spec &spec = model.spec;
@@ -25,7 +35,7 @@ rz_model_info info_of(const rz_model &handle) {
   copy_text(info.architecture, spec.architecture);
   copy_text(info.name, spec.name);
   copy_text(info.quantization, model.quantization);
-  if (handle.device) copy_text(info.device, handle.device->name());
+  if (handle.device) copy_device(info.device, handle.device->name());
   info.parameters = model.parameters;
   info.file_bytes = model.file->file_bytes();
   info.context_length = spec.context;

@@ -27,14 +27,12 @@ EngineOptions engine_options(const Model &model, const ModelOptions &options, in
 
 void compile(rz_model &handle, const ModelOptions &options, ChosenDevice &chosen, const Progress &progress) {
   const Model &model = *handle.model;
-  chosen.use([&](Device &device) {
-    const ModelSizes sizes = model_sizes(model, device, options);
-    check_memory_limit(sizes, options);
-    ExecutorOptions executor = options.executor;
-    executor.pages = sizes.pages;
-    executor.progress = progress;
+  ExecutorOptions executor = executor_options(model, options);
+  executor.progress = progress;
+  chosen.use(model.plan, executor, [&](Device &device) {
+    check_memory_limit(model_sizes(model, device, options), options);
     handle.engine = std::make_unique<Engine>(device.compile(model.plan, executor),
-                                             engine_options(model, options, sizes.pages));
+                                             engine_options(model, options, executor.pages));
   });
   handle.device = chosen.take();
 }
@@ -71,7 +69,8 @@ rz_model *load(const std::shared_ptr<const Source> &source, const ModelOptions &
   ChosenDevice device(options.device, options.executor.threads, options.logger);
   if (options.memory_limit_bytes > 0) {  // before anything is read
     const std::unique_ptr<Model> headers = load_headers(source, options);
-    device.use([&](Device &d) { check_memory_limit(model_sizes(*headers, d, options), options); });
+    device.use(headers->plan, executor_options(*headers, options),
+               [&](Device &d) { check_memory_limit(model_sizes(*headers, d, options), options); });
   }
   const float share = reading_share(device, *source);
   ProgressPart reading(progress, 0, share), copying(progress, share, 1);
@@ -133,7 +132,8 @@ rz_status rz_model_estimate(const rz_source *source, const rz_model_options *opt
     const std::unique_ptr<rz::Model> model = load_headers(open_source(source, read.map), read);
     ModelSizes sizes;
     ChosenDevice device(read.device, read.executor.threads, rz::Logger{});
-    device.use([&](rz::Device &d) { sizes = model_sizes(*model, d, read); });
+    device.use(model->plan, executor_options(*model, read),
+               [&](rz::Device &d) { sizes = model_sizes(*model, d, read); });
     rz_memory_estimate estimate{};
     estimate.weights_bytes = sizes.weights_bytes;
     estimate.kv_bytes = sizes.kv_bytes;

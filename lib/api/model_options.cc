@@ -41,13 +41,14 @@ Type kv_type(int32_t type) {
   fail(Status::Unsupported, "kv_type: RZ_TYPE_F16 and RZ_TYPE_Q8_0 are supported, found %d", type);
 }
 
-// A device's copy takes the place of mapped pages: they were read once and the system may drop them. Weights
-// that were read into memory, or are locked there, stay beside it.
-uint64_t weights_bytes(const Model &model, const ModelOptions &options, uint64_t copy_bytes) {
-  const uint64_t ours = model.weights_bytes();
+// A device's copy takes the place of mapped pages: they were read once and the system may drop them, but for
+// those that another device goes on reading. Weights that were read into memory, or are locked there, stay
+// beside it.
+uint64_t weights_bytes(const Model &model, const ModelOptions &options, const Footprint &footprint) {
+  const uint64_t ours = model.weights_bytes(), copy = footprint.weights_bytes;
   const auto mapped = [](const auto &source) { return source->data() != nullptr; };
   const bool drops = !options.load.lock_memory && std::ranges::all_of(model.file->sources, mapped);
-  return drops ? std::max(ours, copy_bytes) : ours + copy_bytes;
+  return drops ? std::max(ours, copy + footprint.read_bytes) : ours + copy;
 }
 
 int32_t pages_of(int64_t tokens) { return static_cast<int32_t>((tokens + kPageTokens - 1) / kPageTokens); }
@@ -116,17 +117,22 @@ StepLimits step_limits(const Model &model, const ModelOptions &options) {
   return limits;
 }
 
+ExecutorOptions executor_options(const Model &model, const ModelOptions &options) {
+  ExecutorOptions executor = options.executor;
+  if (options.load.vocab_only) return executor;
+  executor.pages = pool_pages(model, options, KvLayout::make(model.plan, executor.kv_type).page_bytes);
+  return executor;
+}
+
 ModelSizes model_sizes(const Model &model, const Device &device, const ModelOptions &options) {
   ModelSizes sizes;
   sizes.weights_bytes = model.weights_bytes();
   if (options.load.vocab_only) return sizes;
-  const KvLayout layout = KvLayout::make(model.plan, options.executor.kv_type);
-  sizes.pages = pool_pages(model, options, layout.page_bytes);
-  sizes.kv_bytes = static_cast<uint64_t>(sizes.pages) * layout.page_bytes;
-  ExecutorOptions executor = options.executor;
-  executor.pages = sizes.pages;
+  const ExecutorOptions executor = executor_options(model, options);
+  sizes.kv_bytes =
+      static_cast<uint64_t>(executor.pages) * KvLayout::make(model.plan, executor.kv_type).page_bytes;
   const Footprint footprint = device.footprint(model.plan, executor);
-  sizes.weights_bytes = weights_bytes(model, options, footprint.weights_bytes);
+  sizes.weights_bytes = weights_bytes(model, options, footprint);
   sizes.compute_bytes = footprint.compute_bytes + Step::bytes(step_limits(model, options));
   sizes.device_bytes = footprint.device_bytes;
   return sizes;

@@ -25,12 +25,13 @@ int32_t thread_count(int32_t asked);  // those worth starting; 0 = the library's
 ModelOptions read_model_options(const rz_model_options *options);
 
 struct ModelSizes {
-  int32_t pages = 0;  // of the KV pool
   uint64_t weights_bytes = 0, kv_bytes = 0, compute_bytes = 0;
   uint64_t device_bytes = 0;  // of these
   uint64_t total() const { return weights_bytes + kv_bytes + compute_bytes; }
 };
 
+// With the pages of the KV pool.
+ExecutorOptions executor_options(const Model &model, const ModelOptions &options);
 ModelSizes model_sizes(const Model &model, const Device &device, const ModelOptions &options);
 StepLimits step_limits(const Model &model, const ModelOptions &options);
 // Throws Limit, with the figures, when the model would take more than the host allows.

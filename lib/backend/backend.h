@@ -90,7 +90,7 @@ struct ExecutorOptions {
   int32_t max_logit_rows = 512;  // of it that want logits
   int32_t pages = 0;             // KV pages to keep
   Type kv_type = Type::F16;
-  int32_t gpu_layers = 0;  // layers that a GPU computes; 0 = as many as fit
+  int32_t gpu_layers = 0;  // what the host asked for; a device computes the whole plan that it gets
   Progress progress = {};  // of compile(), for devices that copy weights; not to be kept
 };
 
@@ -122,6 +122,8 @@ class Executor {
 
   // A buffer of the last run, (rows, width), for comparing backends: copied out after stop_after.
   virtual void read_buffer(BufferId buffer, int32_t rows, float *out) const = 0;
+  // Before a run from the first op: a buffer that the plan reads and none of its ops writes, (rows, width).
+  virtual void write_buffer(BufferId buffer, int32_t rows, const float *in) = 0;
 
   virtual std::vector<ProfileEntry> profile() const = 0;  // by kind of op, since compiled
   virtual uint64_t compute_bytes() const = 0;             // besides weights and KV
@@ -140,6 +142,7 @@ struct Footprint {
   uint64_t weights_bytes = 0;  // a copy of the weights that the device makes; 0 where it needs none
   uint64_t compute_bytes = 0;
   uint64_t device_bytes = 0;  // how much of that copy, the KV pages and compute_bytes lies on a GPU
+  uint64_t read_bytes = 0;    // of a model on two devices: weights that are read where they are
 };
 
 // Throws Device where it is missing, lost or failing: "auto" then takes the CPU.
@@ -151,7 +154,8 @@ class Device {
   virtual std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) = 0;
   // Weights may have no data: an estimate reads headers only.
   virtual Footprint footprint(const Plan &plan, const ExecutorOptions &options) const = 0;
-  virtual Ceilings ceilings() const = 0;  // measured by this call, for about a second
+  virtual Ceilings ceilings() const = 0;    // measured by this call, for about a second
+  virtual uint64_t free_bytes() const = 0;  // of a GPU's memory; UINT64_MAX where device_bytes is always 0
 };
 
 }  // namespace rz

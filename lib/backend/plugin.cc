@@ -61,6 +61,9 @@ class PluginExecutor final : public Executor {
   void read_buffer(BufferId buffer, int32_t rows, float *out) const override {
     call(plugin_.read_buffer, theirs(), buffer, rows, out);
   }
+  void write_buffer(BufferId buffer, int32_t rows, const float *in) override {
+    call(plugin_.write_buffer, theirs(), buffer, rows, in);
+  }
   std::vector<ProfileEntry> profile() const override {
     std::vector<ProfileEntry> entries;
     for (size_t n = 0;; entries.resize(n)) {
@@ -94,6 +97,7 @@ class PluginDevice final : public Device {
     return call(plugin_.footprint, theirs(), plan, options);
   }
   Ceilings ceilings() const override { return call(plugin_.ceilings, theirs()); }
+  uint64_t free_bytes() const override { return call(plugin_.free_bytes, theirs()); }
 
  private:
   Device *theirs() const { return theirs_.get(); }

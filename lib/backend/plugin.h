@@ -68,6 +68,7 @@ struct DevicePlugin {
   Crossing<&Device::name> name;
   Crossing<&Device::footprint> footprint;
   Crossing<&Device::ceilings> ceilings;
+  Crossing<&Device::free_bytes> free_bytes;
   Executor *(*compile)(Device *, const Plan &, const ExecutorOptions &, PluginError *);
 
   void (*destroy)(Executor *);
@@ -82,6 +83,7 @@ struct DevicePlugin {
   Crossing<&Executor::take_seat> take_seat;
   Crossing<&Executor::give_up_seat> give_up_seat;
   Crossing<&Executor::read_buffer> read_buffer;
+  Crossing<&Executor::write_buffer> write_buffer;
   // Fills entries[0, capacity) as far as they go; returns how many there are.
   size_t (*profile)(const Executor *, ProfileEntry *entries, size_t capacity, PluginError *);
   Crossing<&Executor::compute_bytes> compute_bytes;

@@ -96,6 +96,7 @@ constexpr DevicePlugin device_plugin() {
       .name = cross<&Device::name>,
       .footprint = cross<&Device::footprint>,
       .ceilings = cross<&Device::ceilings>,
+      .free_bytes = cross<&Device::free_bytes>,
       .compile = cross_compile,
       .destroy = [](Executor *executor) noexcept { delete executor; },
       .run = cross<&Executor::run>,
@@ -109,6 +110,7 @@ constexpr DevicePlugin device_plugin() {
       .take_seat = cross<&Executor::take_seat>,
       .give_up_seat = cross<&Executor::give_up_seat>,
       .read_buffer = cross<&Executor::read_buffer>,
+      .write_buffer = cross<&Executor::write_buffer>,
       .profile = cross_profile,
       .compute_bytes = cross<&Executor::compute_bytes>,
   };

@@ -25,6 +25,7 @@ class CpuDevice final : public Device {
     return {.compute_bytes = cpu::Workspace(plan, kernels_, options, options.threads, false).bytes()};
   }
   Ceilings ceilings() const override { return cpu::measure_ceilings(kernels_, threads_); }
+  uint64_t free_bytes() const override { return UINT64_MAX; }
 
  private:
   const cpu::Kernels &kernels_;

@@ -162,4 +162,8 @@ void CpuExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
   std::memcpy(out, buffer(id), static_cast<size_t>(n * width(id)) * sizeof(float));
 }
 
+void CpuExecutor::write_buffer(BufferId id, int32_t n, const float *in) {
+  std::memcpy(buffer(id), in, static_cast<size_t>(n * width(id)) * sizeof(float));
+}
+
 }  // namespace rz::cpu

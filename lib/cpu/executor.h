@@ -26,6 +26,7 @@ class CpuExecutor final : public Executor {
   void read_page(int32_t page, std::byte *out) const override;
   void write_page(int32_t page, const std::byte *in) override;
   void read_buffer(BufferId buffer, int32_t rows, float *out) const override;
+  void write_buffer(BufferId buffer, int32_t rows, const float *in) override;
   std::vector<ProfileEntry> profile() const override;
   uint64_t compute_bytes() const override { return space_.bytes(); }
 

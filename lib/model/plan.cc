@@ -50,6 +50,7 @@ int64_t place_buffers(std::vector<BufferInfo> &buffers) {
 Matrix Matrix::slice(int64_t first, int64_t n) const {
   Matrix part = *this;
   part.rows = n;
+  part.first_row += first;
   if (data) part.data = data + row_bytes() * static_cast<uint64_t>(first);
   return part;
 }

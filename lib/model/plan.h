@@ -22,6 +22,7 @@ struct Matrix {
   int64_t rows = 0, cols = 0;  // outputs, inputs
   int32_t experts = 1;
   const std::byte *data = nullptr;  // (experts, rows, cols); null when only headers were read
+  int64_t first_row = 0;            // of the tensor, where this is a slice of it
 
   explicit operator bool() const { return rows != 0; }
   uint64_t row_bytes() const { return bytes_of(type, static_cast<uint64_t>(cols)); }
@@ -164,6 +165,16 @@ struct Plan {
   std::vector<Rope> ropes;
 
   std::string print() const;  // one line an op: number, name, layer, shapes, types
+
+  // ---- plan_part.cc: a plan whose parts are computed by several executors
+  // The op that a layer begins with: the norm before its Qkv, or the Qkv where it reads the residual stream.
+  int32_t layer_begin(int32_t layer) const;
+  // Buffers that ops before `op` write and later ones read: the residual stream alone where a layer begins.
+  std::vector<BufferId> crossing(int32_t op) const;
+  // Ops [first, end) as a plan of their own. Buffers keep their numbers and places. One that was written
+  // before has first_op -1, one that is read afterwards has the number of ops as last_op, and one that lives
+  // elsewhere has both there. A layer whose attention is elsewhere keeps nothing: its kv_heads are 0.
+  Plan part(int32_t first, int32_t end) const;
 };
 
 // Parameters of the builder's calls; what is left out keeps the value it has here.

@@ -135,6 +135,10 @@ TEST(Plugin, GivesBuffersProfileAndFootprint) {
   executor->read_buffer(x, 5, rows.data());
   EXPECT_NE(rows.front(), 0);
   EXPECT_NE(rows.back(), 0);
+  const std::vector<float> ones(rows.size(), 1);
+  executor->write_buffer(x, 5, ones.data());
+  executor->read_buffer(x, 5, rows.data());
+  EXPECT_EQ(rows, ones);
 
   const std::vector<ProfileEntry> profile = executor->profile();
   ASSERT_EQ(profile.size(), 1u);
@@ -147,6 +151,7 @@ TEST(Plugin, GivesBuffersProfileAndFootprint) {
   EXPECT_EQ(footprint.weights_bytes, kFakeCopyBytes);
   EXPECT_EQ(footprint.compute_bytes, executor->compute_bytes());
   EXPECT_EQ(footprint.device_bytes, kFakeCopyBytes + executor->compute_bytes());
+  EXPECT_EQ(device->free_bytes(), uint64_t{1} << 40);
   EXPECT_EQ(device->ceilings().threads, 132);
   EXPECT_EQ(device->ceilings().read_bytes_per_s, kFakeReadRate);
 }
@@ -170,6 +175,7 @@ TEST(Plugin, ErrorsOfEveryMethodKeepTheirStatusAndMessage) {
       {kReadPageFails, Status::Io, [&](Executor &e) { e.read_page(0, page.data()); }, nullptr},
       {kWritePageFails, Status::State, [&](Executor &e) { e.write_page(0, page.data()); }, nullptr},
       {kReadBufferFails, Status::Argument, [&](Executor &e) { e.read_buffer(0, 1, &out); }, nullptr},
+      {kWriteBufferFails, Status::Limit, [&](Executor &e) { e.write_buffer(0, 1, &out); }, nullptr},
       {kProfileFails, Status::Busy, [](Executor &e) { e.profile(); }, nullptr},
       {kComputeBytesFails, Status::Timeout, [](Executor &e) { e.compute_bytes(); }, nullptr},
   };
@@ -192,6 +198,8 @@ TEST(Plugin, ErrorsOfADeviceKeepTheirStatusAndMessage) {
   EXPECT_EQ(message, "fake: no name");
   EXPECT_EQ(thrown_by([] { open_fake(kFakeCeilings)->ceilings(); }, &message), Status::Device);
   EXPECT_EQ(message, "fake: no ceilings");
+  EXPECT_EQ(thrown_by([] { open_fake(kFakeFree)->free_bytes(); }, &message), Status::Device);
+  EXPECT_EQ(message, "fake: no free bytes");
   EXPECT_EQ(thrown_by([&] { open_fake()->footprint(plan, options_with(kFootprintFails)); }, &message),
             Status::Unsupported);
   EXPECT_EQ(message, "fake: no footprint");

@@ -38,5 +38,10 @@ PATH=$work/static:$PATH
 cd "$work/static" || exit 1
 [ "$(device ./rz)" = "fake 0" ] || wrong "found by ./, the program does not find its neighbour"
 
+# A part of the model on the plugin.
+told=$(rz run "$model" -p "Once upon a time" -n 20 --temp 0 -q --device cuda --gpu-layers 1 2>"$work/errors")
+[ "$told" = "$expected" ] || wrong "one layer on the plugin: another text: $(cat "$work/errors")"
+rz info "$model" --gpu-layers 1 2>&1 | grep -q '^ *device  *fake 0, 1 of [0-9]* layers; cpu' || wrong "rz info does not name both devices"
+
 # Ceilings are those of the plugin.
 rz bench "$model" -p 16 -n 8 -r 1 --device cuda 2>&1 | grep -q '4250' || wrong "bench does not show the plugin's ceilings"

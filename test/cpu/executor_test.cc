@@ -1,25 +1,34 @@
-// The CPU's executor, with every set of kernels.
+// The CPU's executor, with every set of kernels, and two of them that share a model.
+#include "backend/split_device.h"
 #include "cpu/device.h"
 #include "support/forward_suite.h"
 #include "support/kernel_sets.h"
 
 namespace rz::test {
 
-std::unique_ptr<Device> device_under_test(const std::string &kernels, int32_t threads) {
-  return open_cpu_device(kernels, threads);
+std::unique_ptr<Device> device_under_test(const std::string &name, int32_t threads, int32_t layers) {
+  if (name != "split") return open_cpu_device(name, threads);
+  return std::make_unique<SplitDevice>(open_cpu_device({}, threads), open_cpu_device({}, threads), layers / 2,
+                                       layers);
 }
 
 namespace {
 
+std::vector<std::string> kernel_sets_and_split() {
+  std::vector<std::string> all = kernel_sets();
+  all.push_back("split");
+  return all;
+}
+
 INSTANTIATE_TEST_SUITE_P(Cpu, Forward,
-                         testing::Combine(testing::ValuesIn(kernel_sets()),
+                         testing::Combine(testing::ValuesIn(kernel_sets_and_split()),
                                           testing::ValuesIn(tiny_architectures())),
                          name_of_forward);
 INSTANTIATE_TEST_SUITE_P(Cpu, ForwardThreads,
-                         testing::Combine(testing::ValuesIn(kernel_sets()),
+                         testing::Combine(testing::ValuesIn(kernel_sets_and_split()),
                                           testing::ValuesIn(tiny_architectures())),
                          name_of_forward);
-INSTANTIATE_TEST_SUITE_P(Cpu, LongContext, testing::ValuesIn(kernel_sets()));
+INSTANTIATE_TEST_SUITE_P(Cpu, LongContext, testing::ValuesIn(kernel_sets_and_split()));
 
 TEST(Profile, CountsOpsBytesAndOperations) {
   const std::filesystem::path path = write_tiny_model(tiny_model("llama", Type::Q8_0), scratch_folder());

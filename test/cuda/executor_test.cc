@@ -1,17 +1,25 @@
-// The CUDA executor on the emulated device, by the same promises as the CPU's.
+// The CUDA executor on the emulated device, alone and with the CPU before it, by the same promises as the
+// CPU's.
 #include <numeric>
 
+#include "backend/split_device.h"
+#include "cpu/device.h"
 #include "cuda/device.h"
 #include "support/forward_suite.h"
 
 namespace rz::test {
 
-std::unique_ptr<Device> device_under_test(const std::string &, int32_t) { return open_cuda_device("0"); }
+std::unique_ptr<Device> device_under_test(const std::string &name, int32_t threads, int32_t layers) {
+  if (name != "cuda_split") return open_cuda_device("0");
+  return std::make_unique<SplitDevice>(open_cpu_device({}, threads), open_cuda_device("0"), layers / 2,
+                                       layers);
+}
 
 namespace {
 
 INSTANTIATE_TEST_SUITE_P(Cuda, Forward,
-                         testing::Combine(testing::Values("cuda"), testing::ValuesIn(tiny_architectures())),
+                         testing::Combine(testing::Values("cuda", "cuda_split"),
+                                          testing::ValuesIn(tiny_architectures())),
                          name_of_forward);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ForwardThreads);
 INSTANTIATE_TEST_SUITE_P(Cuda, LongContext, testing::Values("cuda"));

@@ -37,6 +37,7 @@ class FakeExecutor : public Executor {
   void read_page(int32_t page, std::byte *out) const override;
   void write_page(int32_t page, const std::byte *in) override;
   void read_buffer(BufferId, int32_t, float *) const override {}
+  void write_buffer(BufferId, int32_t, const float *) override {}
   std::vector<ProfileEntry> profile() const override;
   uint64_t compute_bytes() const override { return 0; }
 

@@ -46,6 +46,7 @@ class PageExecutor final : public Executor {
   void read_page(int32_t, std::byte *) const override {}
   void write_page(int32_t, const std::byte *) override {}
   void read_buffer(BufferId, int32_t, float *) const override {}
+  void write_buffer(BufferId, int32_t, const float *) override {}
   std::vector<ProfileEntry> profile() const override { return {}; }
   uint64_t compute_bytes() const override { return 0; }
 

@@ -42,6 +42,10 @@ class FakeExecutor final : public Executor {
     fail_at(kReadBufferFails, Status::Argument);
     inner_->read_buffer(buffer, rows, out);
   }
+  void write_buffer(BufferId buffer, int32_t rows, const float *in) override {
+    fail_at(kWriteBufferFails, Status::Limit);
+    inner_->write_buffer(buffer, rows, in);
+  }
   std::vector<ProfileEntry> profile() const override {
     fail_at(kProfileFails, Status::Busy);
     return inner_->profile();
@@ -66,7 +70,8 @@ class FakeDevice final : public Device {
  public:
   explicit FakeDevice(const std::string &what)
       : number_(std::stoi(what)), name_("fake " + what), inner_(open_cpu_device({}, 1)) {
-    if (number_ >= kFakeMissing) fail(Status::Device, "fake: no device %d", number_);
+    if (number_ == kFakeLongName) name_ += " (a GPU whose maker likes names to be as long as this one)";
+    if (number_ == kFakeMissing) fail(Status::Device, "fake: no device %d", number_);
   }
 
   const std::string &name() const override {
@@ -90,9 +95,15 @@ class FakeDevice final : public Device {
     if (options.gpu_layers == kFootprintFails) fail(Status::Unsupported, "fake: no footprint");
     if (options.gpu_layers == kCompileLost) return {};  // less than the CPU takes
     Footprint footprint = inner_->footprint(plan, options);
-    footprint.weights_bytes = kFakeCopyBytes;
-    footprint.device_bytes = kFakeCopyBytes + footprint.compute_bytes;
+    footprint.weights_bytes = 0;
+    for (const LayerKv &kv : plan.kv) footprint.weights_bytes += kv.kv_heads != 0 ? kFakeLayerBytes : 0;
+    footprint.device_bytes = footprint.weights_bytes + footprint.compute_bytes;
     return footprint;
+  }
+  uint64_t free_bytes() const override {
+    if (number_ == kFakeFree) fail(Status::Device, "fake: no free bytes");
+    if (number_ == kFakeRoomForOne) return 2 * kFakeLayerBytes;
+    return number_ == kFakeRoomForNone ? kFakeLayerBytes : uint64_t{1} << 40;
   }
   Ceilings ceilings() const override {
     if (number_ == kFakeCeilings) fail(Status::Device, "fake: no ceilings");

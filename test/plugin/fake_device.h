@@ -6,13 +6,22 @@
 
 namespace rz::test {
 
-// Device numbers: 0 and 1 compute; others fail, as named.
-enum FakeNumber : int32_t { kFakeName = 2, kFakeCeilings = 3, kFakeMissing = 4 };
+// Device numbers: 0 and 1 compute; others fail, or have room for so many layers, as named.
+enum FakeNumber : int32_t {
+  kFakeName = 2,
+  kFakeCeilings = 3,
+  kFakeMissing = 4,
+  kFakeFree = 5,
+  kFakeRoomForOne = 6,
+  kFakeRoomForNone = 7,
+  kFakeLongName = 8
+};
 
-// ExecutorOptions::gpu_layers says where an executor fails, and how.
+// ExecutorOptions::gpu_layers says where an executor fails, and how; as a number of layers each is all of
+// them.
 enum FakeFault : int32_t {
   kNoFault,
-  kFootprintFails,  // Unsupported
+  kFootprintFails = 1000,  // Unsupported
   kCompileNoMemory,
   kWildProgress,      // not a fault, but no order either
   kCompileLost,       // Device
@@ -26,11 +35,13 @@ enum FakeFault : int32_t {
   kReadPageFails,     // Io
   kWritePageFails,    // State
   kReadBufferFails,   // Argument
+  kWriteBufferFails,  // Limit
   kProfileFails,      // Busy
   kComputeBytesFails  // Timeout
 };
 
-constexpr uint64_t kFakeCopyBytes = 64 << 20;
+constexpr uint64_t kFakeLayerBytes = 32 << 20;            // the copy of one layer's weights
+constexpr uint64_t kFakeCopyBytes = 2 * kFakeLayerBytes;  // of the tiny models, whose layers are two
 constexpr int32_t kFakeProgressSteps = 10;
 constexpr double kFakeReadRate = 4.25e12;
 

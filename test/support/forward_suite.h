@@ -24,7 +24,8 @@ class Forward : public testing::TestWithParam<ForwardParam> {
 
 // A key that rounds to the other half in float makes up most of the CPU's error. A GPU multiplies with
 // halves.
-inline double reference_bound(const std::string &device) { return device == "cuda" ? 3e-3 : 2e-4; }
+inline bool on_gpu(const std::string &device) { return device.starts_with("cuda"); }
+inline double reference_bound(const std::string &device) { return on_gpu(device) ? 3e-3 : 2e-4; }
 
 inline std::vector<float> rows_of(const std::vector<float> &logits, size_t first, size_t n, size_t vocab) {
   return {logits.begin() + static_cast<ptrdiff_t>(first * vocab),
@@ -44,7 +45,7 @@ TEST_P(Forward, AgreesWithTheReferenceInDoublePrecision) {
 TEST_P(Forward, GivesTheSameBitsInChunksOfAnySize) {
   for (const Type type : {Type::F32, Type::Q8_0, Type::Q4_K}) {
     Opened opened = open_model(model(type), device());
-    const std::vector<int32_t> tokens = some_tokens(device() == "cuda" ? 35 : 75, opened.vocab());
+    const std::vector<int32_t> tokens = some_tokens(on_gpu(device()) ? 35 : 75, opened.vocab());
     Timeline whole(opened, 0, 4);
     const std::vector<float> expected = whole.eval(tokens, 64);
     int32_t page = 4;
@@ -178,7 +179,7 @@ TEST_P(LongContext, GivesTheSameBitsHoweverItsPagesAreShared) {
     Opened one = open_model(path, device, 1, kv, 64), two = open_model(path, device, 2, kv, 64);
     const auto vocab = static_cast<size_t>(one.vocab());
     // Past the end of two of a GPU's chunks, or of two of the CPU's; an emulator takes its time.
-    const int32_t n = device == "cuda" ? 560 : 1500;
+    const int32_t n = on_gpu(device) ? 560 : 1500;
     const std::vector<int32_t> tokens = some_tokens(n, one.vocab());
     const std::vector<float> expected = Timeline(one, 0, 64).eval(tokens, 64);
     Timeline timeline(two, 0, 64);

@@ -11,8 +11,9 @@
 
 namespace rz::test {
 
-// Each test program opens the devices that it is about: "plain", "avx2", "cuda".
-std::unique_ptr<Device> device_under_test(const std::string &name, int32_t threads);
+// Each test program opens the devices that it is about: "plain", "avx2", "cuda"; or two that share a model of
+// `layers` layers.
+std::unique_ptr<Device> device_under_test(const std::string &name, int32_t threads, int32_t layers);
 
 struct Opened {
   std::unique_ptr<Model> model;
@@ -33,7 +34,8 @@ inline Opened open_model(const std::filesystem::path &path, const std::string &d
   options.max_logit_rows = 64;
   options.pages = pages;
   options.kv_type = kv_type;
-  opened.device = device_under_test(device, threads);
+  const auto layers = static_cast<int32_t>(opened.model->plan.kv.size());
+  opened.device = device_under_test(device, threads, layers);
   opened.executor = opened.device->compile(opened.model->plan, options);
   return opened;
 }
