@@ -236,7 +236,7 @@ test-programs: all $(BUILD)/rz-synth $(BUILD)/cuda-bench-emulated $(TEST_ROOMS:%
 # Without recovery a finding fails its test. ThreadSanitizer wants the addresses that setarch -R gives.
 ASAN := -fsanitize=address,undefined -fno-sanitize-recover=all
 # An emulator under checks is slow: its longest tests are left out, and for races only kernels alone are run.
-LONG_EMULATED := *Trained.*/cuda:SplitOnCuda.Stories*:*ChunksOfAnySize/cuda_*:*BesideOtherSequences/cuda_*:Cuda/LongContext*:Sample.AllStages*
+LONG_EMULATED := *Trained.*/cuda:SplitOnCuda.Stories*:Trained8BitPages.*:*ChunksOfAnySize/cuda_*:*BesideOtherSequences/cuda_*:Cuda/LongContext*:Sample.AllStages*
 RACE_TESTS    := Types/Matmul.AgreesWith*:Append.Turns*:Append.Norms*:Sample.Greedy*
 test-sanitizers:  ## the rooms under address and undefined behaviour checks, those with threads under thread checks
 	$(MAKE) BUILD=.build/asan OPT="-O1 -g1" SANITIZE="$(ASAN)" RUN_UNDER="env GTEST_FILTER='-$(LONG_EMULATED)'" test-rooms

@@ -37,7 +37,7 @@ Rows CudaExecutor::rows_of(const StepShape &shape) const {
 KvPages CudaExecutor::pages_of(int32_t layer) const {
   const KvLayout::Layer &l = kv_.layers[static_cast<size_t>(layer)];
   return {pages_.data(),  kv_.page_bytes, l.k_offset,    l.v_offset,     l.k_head_bytes,
-          l.v_head_bytes, l.kv.kv_heads,  l.kv.head_dim, l.kv.value_dim, kv_.type == Type::Q8_0};
+          l.v_head_bytes, l.kv.kv_heads,  l.kv.head_dim, l.kv.value_dim, kv_.type};
 }
 
 NormWeights CudaExecutor::weights_of(const Norm &norm) const {

@@ -67,7 +67,7 @@ void bench_case(Bench &bench, const Case &c, Type type) {
 
 void bench_attention(Bench &bench) {
   const std::span<const Case> cases = bench.tiny() ? std::span<const Case>(kTiny) : kReal;
-  for (const Type type : {Type::F16, Type::Q8_0}) {
+  for (const Type type : {Type::F16, Type::Q8_0, Type::F8}) {
     for (const Case &c : cases) bench_case(bench, c, type);
   }
 }

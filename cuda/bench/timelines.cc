@@ -68,7 +68,7 @@ KvPages Timelines::kv() const {
   const KvLayout layout = layout_of(type_);
   const KvLayout::Layer &layer = layout.layers[0];
   return {pages_.data(),      layout.page_bytes, layer.k_offset, layer.v_offset, layer.k_head_bytes,
-          layer.v_head_bytes, kBenchKvHeads,     kBenchDim,      kBenchDim,      type_ == Type::Q8_0};
+          layer.v_head_bytes, kBenchKvHeads,     kBenchDim,      kBenchDim,      type_};
 }
 
 Rows Timelines::decoding(int32_t first, int32_t count) const {

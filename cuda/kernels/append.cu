@@ -1,10 +1,11 @@
 // q, k and v of a batch on their way from a matmul to attention, and the angles that turn them. A warp takes
 // one head of one row: lanes hold every 32nd element, which are the elements of one scale of q8_0. Every
 // number is read and written once, but for partners of a rotation; what limits is the write of keys, two
-// bytes a token 64 bytes apart, for the pages keep keys transposed. Sums go as lib/cpu's, so that both
-// backends fill pages with the same numbers.
+// bytes a token 64 bytes apart (or one 32 apart), for the pages keep keys transposed. Sums go as lib/cpu's,
+// so that both backends fill pages with the same numbers.
 #include "cuda/kernels/kv.h"
 #include "cuda/launch.h"
+#include "quant/f8.h"
 
 namespace rz::cuda {
 
@@ -89,13 +90,15 @@ RZ_DEVICE Code encode(float x) {
   return {scale, static_cast<int8_t>(code > -128.0f ? (code < 127.0f ? code : 127.0f) : -128.0f)};
 }
 
+RZ_DEVICE void round_to(Half &to, float v) { to = to_half(v); }
+RZ_DEVICE void round_to(F8 &to, float v) { to = float_to_f8(v); }
+
 // A head of `dim` elements goes to a token's place: element d lies at d * stride, a group's scale at group *
 // scale_stride. What lies between dim and `padded` is zero.
-template <class Values>
-RZ_DEVICE void store_head(const Values &values, int dim, int padded, Half *to, int stride) {
-  for (int d = lane(); d < padded; d += kWarp) {
-    to[static_cast<size_t>(d) * stride] = d < dim ? to_half(values(d)) : Half{0};
-  }
+template <class Values, class Number>
+RZ_DEVICE void store_head(const Values &values, int dim, int padded, Number *to, int stride) {
+  for (int d = lane(); d < padded; d += kWarp)
+    round_to(to[static_cast<size_t>(d) * stride], d < dim ? values(d) : 0.0f);
 }
 template <class Values>
 RZ_DEVICE void encode_head(const Values &values, int dim, int padded, Half *scales, int scale_stride,
@@ -111,9 +114,11 @@ RZ_DEVICE void encode_head(const Values &values, int dim, int padded, Half *scal
 template <class Values>
 RZ_DEVICE void append_key(const KvPages &kv, const Values &key, int page, int slot, int head) {
   std::byte *to = keys_of(kv, page, head);
-  if (kv.codes) {
+  if (kv.type == Type::Q8_0) {
     encode_head(key, kv.head_dim, kv.head_dim, reinterpret_cast<Half *>(to) + slot, kPageTokens,
                 reinterpret_cast<int8_t *>(to + scale_bytes(kv.head_dim)) + slot, kPageTokens);
+  } else if (kv.type == Type::F8) {
+    store_head(key, kv.head_dim, kv.head_dim, reinterpret_cast<F8 *>(to) + slot, kPageTokens);
   } else {
     store_head(key, kv.head_dim, kv.head_dim, reinterpret_cast<Half *>(to) + slot, kPageTokens);
   }
@@ -123,9 +128,11 @@ RZ_DEVICE void append_value(const KvPages &kv, const float *v, int page, int slo
   const auto value = [v](int d) { return v[d]; };
   const int padded = padded16(kv.value_dim);
   std::byte *to = values_of(kv, page, head);
-  if (kv.codes) {
+  if (kv.type == Type::Q8_0) {
     encode_head(value, kv.value_dim, padded, reinterpret_cast<Half *>(to) + slot * groups_of(padded), 1,
                 reinterpret_cast<int8_t *>(to + scale_bytes(padded)) + slot * padded, 1);
+  } else if (kv.type == Type::F8) {
+    store_head(value, kv.value_dim, padded, reinterpret_cast<F8 *>(to) + slot * padded, 1);
   } else {
     store_head(value, kv.value_dim, padded, reinterpret_cast<Half *>(to) + slot * padded, 1);
   }

@@ -20,9 +20,9 @@ namespace rz::cuda {
 namespace {
 
 // ---- a block takes all chunks of a tile -----------------------------------------------------------------------
-template <int kDim, bool kCodes>
+template <int kDim, Type kPages>
 RZ_DEVICE void attend_whole(const AttentionArgs &a, const Tile &tile, int position) {
-  using A = Attender<kDim, kCodes>;
+  using A = Attender<kDim, kPages>;
   const A attender(a, tile, position);
   Softmax total[2];
   typename A::Sums totals = {};
@@ -44,7 +44,7 @@ RZ_DEVICE void attend_whole(const AttentionArgs &a, const Tile &tile, int positi
     }
   }
   pdl_go();
-  const float inverse[2] = {1.0f / total[0].sum, 1.0f / total[1].sum};
+  const float inverse[2] = {A::kUnscale / total[0].sum, A::kUnscale / total[1].sum};
   attender.each_sum(totals, [&](int r, int column, float v) {
     out_of(a, attender.query[r].number)[column] = to_half(v * inverse[r]);
   });
@@ -76,7 +76,7 @@ RZ_DEVICE void store_state(const A &attender, int chunk, const Softmax (&state)[
 }
 
 // A thread merges four columns of a query's states, chunk by chunk, a few of which it has under way at once.
-RZ_DEVICE void merge_states(const AttentionArgs &a, const Tile &tile) {
+RZ_DEVICE void merge_states(const AttentionArgs &a, const Tile &tile, float unscale) {
   constexpr int kAtOnce = 4;
   const int fours = a.kv.value_dim / 4, first = tile.first_chunk(), end = first + tile.chunks();
   for (int i = thread(); i < tile.queries() * fours; i += kAttentionThreads) {
@@ -104,15 +104,15 @@ RZ_DEVICE void merge_states(const AttentionArgs &a, const Tile &tile) {
         v[3] = merged(f, v[3], as_float(values[c].w));
       }
     }
-    const float inverse = 1.0f / total.sum;
+    const float inverse = unscale / total.sum;
     RZ_UNROLL
     for (int e = 0; e < 4; ++e) out_of(a, query)[column + e] = to_half(v[e] * inverse);
   }
 }
 
-template <int kDim, bool kCodes>
+template <int kDim, Type kPages>
 RZ_DEVICE void attend_split(const AttentionArgs &a, const Tile &tile, int position) {
-  using A = Attender<kDim, kCodes>;
+  using A = Attender<kDim, kPages>;
   const int sharers = tile.chunks() < a.splits ? tile.chunks() : a.splits;
   if (block_z() >= sharers) return;
   const A attender(a, tile, position);
@@ -134,11 +134,11 @@ RZ_DEVICE void attend_split(const AttentionArgs &a, const Tile &tile, int positi
   if (arrived != sharers) return;
   fence();
   if (thread() == 0) *count = 0;
-  merge_states(a, tile);
+  merge_states(a, tile, A::kUnscale);
 }
 
 // ---- kernel ---------------------------------------------------------------------------------------------------
-template <int kDim, bool kCodes, bool kSplit>
+template <int kDim, Type kPages, bool kSplit>
 RZ_KERNEL(kAttentionThreads, kDim > 128 ? 2 : 3)
 attention_kernel(RZ_ARGS(AttentionJob) job) {
   pdl_wait();
@@ -152,19 +152,31 @@ attention_kernel(RZ_ARGS(AttentionJob) job) {
     clear_rows(job.a, tile);
     if (tile.last < 0) continue;
     if constexpr (kSplit) {
-      attend_split<kDim, kCodes>(job.a, tile, position);
+      attend_split<kDim, kPages>(job.a, tile, position);
     } else {
-      attend_whole<kDim, kCodes>(job.a, tile, position);
+      attend_whole<kDim, kPages>(job.a, tile, position);
     }
   }
 }
 
-template <int kDim, bool kCodes>
+template <int kDim, Type kPages>
 void start(Queue &queue, const AttentionJob &job, Grid grid) {
   const bool split = job.a.splits > 1;
-  launch(queue, split ? attention_kernel<kDim, kCodes, true> : attention_kernel<kDim, kCodes, false>,
+  launch(queue, split ? attention_kernel<kDim, kPages, true> : attention_kernel<kDim, kPages, false>,
          split ? "attention split" : "attention", grid, kAttentionThreads, sizeof(AttentionShared<kDim>),
          job);
+}
+
+template <int kDim>
+void start(Queue &queue, const AttentionJob &job, Grid grid) {
+  switch (job.a.kv.type) {
+    case Type::Q8_0:
+      return start<kDim, Type::Q8_0>(queue, job, grid);
+    case Type::F8:
+      return start<kDim, Type::F8>(queue, job, grid);
+    default:
+      return start<kDim, Type::F16>(queue, job, grid);
+  }
 }
 
 AttentionJob job_of(const AttentionArgs &a) {
@@ -185,11 +197,11 @@ void attention(Queue &queue, const AttentionArgs &args) {
                   static_cast<uint32_t>(args.splits)};
   const int dim = args.kv.head_dim > args.kv.value_dim ? args.kv.head_dim : args.kv.value_dim;
   if (dim <= 64) {
-    args.kv.codes ? start<64, true>(queue, job, grid) : start<64, false>(queue, job, grid);
+    start<64>(queue, job, grid);
   } else if (dim <= 128) {
-    args.kv.codes ? start<128, true>(queue, job, grid) : start<128, false>(queue, job, grid);
+    start<128>(queue, job, grid);
   } else {
-    args.kv.codes ? start<256, true>(queue, job, grid) : start<256, false>(queue, job, grid);
+    start<256>(queue, job, grid);
   }
 }
 

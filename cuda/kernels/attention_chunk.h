@@ -4,8 +4,6 @@
 // that a query does not see are exact zeros in it.
 #pragma once
 
-#include <type_traits>
-
 #include "cuda/kernels/attention.h"
 #include "cuda/kernels/attention_page.h"
 
@@ -20,13 +18,15 @@ struct AttentionShared {
 };
 
 // kDim: what head_dim and value_dim are padded to.
-template <int kDim, bool kCodes>
+template <int kDim, Type kPages>
 struct Attender {
   static constexpr int kSteps = kDim / 16;
   static constexpr int kTiles = kDim / kAttentionWarps / 8;  // products side by side in a warp's columns
   static constexpr int kWarpPages = kChunkPages / kAttentionWarps;
-  using Keys = std::conditional_t<kCodes, KeysQ8, KeysF16>;
-  using Values = std::conditional_t<kCodes, ValuesQ8<kTiles>, ValuesF16<kTiles>>;
+  // Sums of values, and scores that are not masked yet, are to be multiplied with it.
+  static constexpr float kUnscale = kPages == Type::F8 ? kF8Unscale : 1.0f;
+  using Keys = KeysOf<kPages>;
+  using Values = ValuesOf<kPages, kTiles>;
   using Scores = float[4][4];     // of 32 tokens, 8 t + j and 8 t + 4 + j for both of the lane's queries
   using Sums = float[kTiles][4];  // kTiles (2 t + e % 2) + j of the warp's columns, for query e / 2
 
@@ -84,7 +84,7 @@ struct Attender {
 
   // Scaled, capped, times log2 e; minus infinity for what the query does not see.
   RZ_DEVICE void mask(int page, Scores &s) const {
-    const float scale = a.softcap == 0 ? a.scale * kLog2E : a.scale / a.softcap;
+    const float scale = kUnscale * (a.softcap == 0 ? a.scale * kLog2E : a.scale / a.softcap);
     const float cap = a.softcap * kLog2E;
     RZ_UNROLL
     for (int e = 0; e < 16; ++e) {

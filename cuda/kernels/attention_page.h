@@ -8,6 +8,8 @@
 // of lane t are tokens 4 t .. 4 t + 3.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/kernels/kv.h"
 
 namespace rz::cuda {
@@ -29,6 +31,22 @@ RZ_DEVICE void pairs_of_codes(uint32_t a, uint32_t b, Half2 (&pairs)[4]) {
   pairs[1] = h2_sub(byte_perm(first, k1024, 0x4342), k1152);
   pairs[2] = h2_sub(byte_perm(second, k1024, 0x4140), k1152);
   pairs[3] = h2_sub(byte_perm(second, k1024, 0x4342), k1152);
+}
+
+// The same of 8-bit floats, which come out 2^-8 times as large: their 4 bits of exponent and 3 of fraction
+// are the upper ones of a half's but for its highest bit of exponent, and the biases differ by 8. That is
+// exact, the subnormal ones included; what is computed with them is multiplied by kF8Unscale in the end.
+// Magnitude 0x7f alone carries into that highest bit, and becomes a half that is NaN too.
+constexpr float kF8Unscale = 256;
+RZ_DEVICE void pairs_of_f8(uint32_t a, uint32_t b, Half2 (&pairs)[4]) {
+  constexpr uint32_t kSigns = 0x80008000, kMagnitudes = 0x3f803f80;
+  constexpr uint32_t kOne = 0x00800080, kHighest = 0x40004000;
+  RZ_UNROLL
+  for (int i = 0; i < 4; ++i) {
+    const uint32_t codes = byte_perm(a, b, 0x4400 + 0x1111 * static_cast<uint32_t>(i));  // each one twice
+    const Half2 pair = (codes & kSigns) | (codes >> 1 & kMagnitudes);
+    pairs[i] = pair | (((pair & kMagnitudes) + kOne) & kHighest);
+  }
 }
 
 // ---- keys -----------------------------------------------------------------------------------------------------
@@ -59,29 +77,62 @@ struct KeysF16 {
   }
 };
 
-struct KeysQ8 {
-  const Words2 *scales;  // the lane's four tokens of the first group
-  const uint32_t *at;    // likewise of row t
+// Rows of bytes.
+struct KeyBytes {
+  const uint32_t *at;  // the lane's four tokens of row t
   int rows;
 
+  KeyBytes() = default;
+  RZ_DEVICE KeyBytes(const std::byte *first, int rows_there) : rows(rows_there) {
+    at = reinterpret_cast<const uint32_t *>(first) + lane() % 4 * (kPageTokens / 4) + lane() / 4;
+  }
+
+  // Of rows d and d + 4; zeros past those that are there.
+  RZ_DEVICE void load(int d, uint32_t (&r)[2]) const {
+    RZ_UNROLL
+    for (int e = 0; e < 2; ++e) {
+      const int row = d + 4 * e;
+      r[e] = row < rows ? at[row * (kPageTokens / 4)] : 0;
+    }
+  }
+};
+
+struct KeysF8 {
+  KeyBytes bytes;
+
+  KeysF8() = default;
+  RZ_DEVICE KeysF8(const std::byte *head, int, int rows_there) : bytes(head, rows_there) {}
+
+  RZ_DEVICE void step(int d, Half2 (&b)[4][2]) const {
+    RZ_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      uint32_t r[2];
+      bytes.load(d + 8 * i, r);
+      Half2 pairs[4];
+      pairs_of_f8(r[0], r[1], pairs);
+      RZ_UNROLL
+      for (int j = 0; j < 4; ++j) b[j][i] = pairs[j];
+    }
+  }
+};
+
+struct KeysQ8 {
+  const Words2 *scales;  // the lane's four tokens of the first group
+  KeyBytes codes;
+
   KeysQ8() = default;
-  RZ_DEVICE KeysQ8(const std::byte *head, int head_dim, int rows_there) : rows(rows_there) {
+  RZ_DEVICE KeysQ8(const std::byte *head, int head_dim, int rows_there)
+      : codes(head + scale_bytes(head_dim), rows_there) {
     scales = reinterpret_cast<const Words2 *>(head) + lane() / 4;
-    at = reinterpret_cast<const uint32_t *>(head + scale_bytes(head_dim)) + lane() % 4 * (kPageTokens / 4) +
-         lane() / 4;
   }
 
   RZ_DEVICE void step(int d, Half2 (&b)[4][2]) const {
     Words2 s = {0, 0};
-    if (d < rows) s = ld(scales + d / kGroup * (kPageTokens / 4));
+    if (d < codes.rows) s = ld(scales + d / kGroup * (kPageTokens / 4));
     RZ_UNROLL
     for (int i = 0; i < 2; ++i) {
-      uint32_t r[2] = {0, 0};
-      RZ_UNROLL
-      for (int e = 0; e < 2; ++e) {
-        const int row = d + 8 * i + 4 * e;
-        if (row < rows) r[e] = at[row * (kPageTokens / 4)];
-      }
+      uint32_t r[2];
+      codes.load(d + 8 * i, r);
       Half2 pairs[4];
       pairs_of_codes(r[0], r[1], pairs);
       b[0][i] = h2_mul(pairs[0], low_halves(s.x, s.x));
@@ -144,38 +195,79 @@ struct ValuesF16 {
   }
 };
 
+// Tokens of bytes.
 template <int kTiles>
-struct ValuesQ8 {
-  const std::byte *at;
-  const Half *scales;  // of the lane's group, token 4 t
-  int stride, groups;
+struct ValueBytes {
+  static constexpr int kWords = kTiles > 4 ? kTiles / 4 : 1;
+  const std::byte *at;  // the lane's elements of token 4 t
+  int stride;           // bytes of a token
   bool there;
 
+  RZ_DEVICE ValueBytes(const std::byte *first, int padded, int column)
+      : stride(padded), there(column < padded) {
+    at = first + lane() % 4 * 4 * stride + column;
+  }
+
+  // Of a token that somebody sees; else false.
+  RZ_DEVICE bool load(int token, Seen seen, uint32_t (&r)[kWords]) const {
+    if (!there || !seen(token + lane() % 4 * 4)) return false;
+    if constexpr (kTiles == 2) {
+      r[0] = *reinterpret_cast<const uint16_t *>(at + token * stride);
+    } else {
+      load_words(at + token * stride, r);
+    }
+    return true;
+  }
+};
+
+template <int kTiles>
+struct ValuesF8 {
+  using Bytes = ValueBytes<kTiles>;
+  Bytes bytes;
+
+  RZ_DEVICE ValuesF8(const std::byte *head, int padded, int column) : bytes(head, padded, column) {}
+
+  RZ_DEVICE void step(int token, Seen seen, Half2 (&b)[kTiles][2]) const {
+    RZ_UNROLL
+    for (int i = 0; i < 2; ++i) {
+      uint32_t r[2][Bytes::kWords] = {};
+      RZ_UNROLL
+      for (int e = 0; e < 2; ++e) bytes.load(token + 2 * i + e, seen, r[e]);
+      RZ_UNROLL
+      for (int w = 0; w < Bytes::kWords; ++w) {
+        Half2 pairs[4];
+        pairs_of_f8(r[0][w], r[1][w], pairs);
+        RZ_UNROLL
+        for (int j = 0; j < 4 && j < kTiles; ++j) b[4 * w + j][i] = pairs[j];
+      }
+    }
+  }
+};
+
+template <int kTiles>
+struct ValuesQ8 {
+  using Bytes = ValueBytes<kTiles>;
+  const Half *scales;  // of the lane's group, token 4 t
+  int groups;
+  Bytes codes;
+
   RZ_DEVICE ValuesQ8(const std::byte *head, int padded, int column)
-      : stride(padded), groups(groups_of(padded)), there(column < padded) {
+      : groups(groups_of(padded)), codes(head + scale_bytes(padded), padded, column) {
     scales = reinterpret_cast<const Half *>(head) + lane() % 4 * 4 * groups + column / kGroup;
-    at = head + scale_bytes(padded) + lane() % 4 * 4 * stride + column;
   }
 
   RZ_DEVICE void step(int token, Seen seen, Half2 (&b)[kTiles][2]) const {
-    constexpr int kWords = kTiles > 4 ? kTiles / 4 : 1;
     RZ_UNROLL
     for (int i = 0; i < 2; ++i) {
-      uint32_t r[2][kWords] = {};
+      uint32_t r[2][Bytes::kWords] = {};
       Half scale[2] = {0, 0};
       RZ_UNROLL
       for (int e = 0; e < 2; ++e) {
         const int from = token + 2 * i + e;
-        if (!there || !seen(from + lane() % 4 * 4)) continue;
-        scale[e] = scales[from * groups];
-        if constexpr (kTiles == 2) {
-          r[e][0] = *reinterpret_cast<const uint16_t *>(at + from * stride);
-        } else {
-          load_words(at + from * stride, r[e]);
-        }
+        if (codes.load(from, seen, r[e])) scale[e] = scales[from * groups];
       }
       RZ_UNROLL
-      for (int w = 0; w < kWords; ++w) {
+      for (int w = 0; w < Bytes::kWords; ++w) {
         Half2 pairs[4];
         pairs_of_codes(r[0][w], r[1][w], pairs);
         RZ_UNROLL
@@ -185,5 +277,14 @@ struct ValuesQ8 {
     }
   }
 };
+
+// ---- of a type of pages -----------------------------------------------------------------------------------------
+template <Type kPages, class OfF16, class OfQ8, class OfF8>
+using ByType =
+    std::conditional_t<kPages == Type::F16, OfF16, std::conditional_t<kPages == Type::Q8_0, OfQ8, OfF8>>;
+template <Type kPages>
+using KeysOf = ByType<kPages, KeysF16, KeysQ8, KeysF8>;
+template <Type kPages, int kTiles>
+using ValuesOf = ByType<kPages, ValuesF16<kTiles>, ValuesQ8<kTiles>, ValuesF8<kTiles>>;
 
 }  // namespace rz::cuda

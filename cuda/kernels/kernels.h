@@ -190,7 +190,7 @@ struct KvPages {
   uint64_t k_offset = 0, v_offset = 0;          // bytes from the start of a page
   uint64_t k_head_bytes = 0, v_head_bytes = 0;  // of one kv head's 32 tokens
   int32_t kv_heads = 0, head_dim = 0, value_dim = 0;
-  bool codes = false;  // q8_0, else f16
+  Type type = Type::F16;  // F16, Q8_0 or F8
 };
 
 // ---- cos and sin of a rope's angles, once a step ------------------------------------------------------------------------

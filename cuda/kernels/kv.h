@@ -1,6 +1,7 @@
 // Where K and V lie in a page: the layout of lib/backend/kv_layout.cc, for kernels. Of f16, keys are
 // (head_dim, 32 tokens) and values (32 tokens, value_dim rounded up to 16). Of q8_0, scales come first,
-// (groups, 32) for keys and (32, groups) for values, then codes in the order of f16.
+// (groups, 32) for keys and (32, groups) for values, then codes in the order of f16. Of f8, codes alone in
+// that order.
 #pragma once
 
 #include "cuda/kernels/kernels.h"

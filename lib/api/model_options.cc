@@ -33,12 +33,15 @@ Type kv_type(int32_t type) {
       return Type::F16;
     case RZ_TYPE_Q8_0:
       return Type::Q8_0;
+    case RZ_TYPE_F8:
+      return Type::F8;
     default:
       break;
   }
   if (type < 0 || type > RZ_TYPE_IQ4_XS)
     fail(Status::Argument, "kv_type: expected RZ_TYPE_*, found %d", type);
-  fail(Status::Unsupported, "kv_type: RZ_TYPE_F16 and RZ_TYPE_Q8_0 are supported, found %d", type);
+  fail(Status::Unsupported,
+       "kv_type: RZ_TYPE_F16, RZ_TYPE_Q8_0 and, on CUDA devices, RZ_TYPE_F8 are supported, found %d", type);
 }
 
 // A device's copy takes the place of mapped pages: they were read once and the system may drop them, but for

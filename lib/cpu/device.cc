@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "cpu/ceilings.h"
 #include "cpu/executor.h"
 #include "cpu/isa.h"
@@ -19,15 +20,22 @@ class CpuDevice final : public Device {
               (threads == 1 ? " thread)" : " threads)")) {}
   const std::string &name() const override { return name_; }
   std::unique_ptr<Executor> compile(const Plan &plan, const ExecutorOptions &options) override {
+    check_pages(options);
     return std::make_unique<cpu::CpuExecutor>(plan, kernels_, options);
   }
   Footprint footprint(const Plan &plan, const ExecutorOptions &options) const override {
+    check_pages(options);
     return {.compute_bytes = cpu::Workspace(plan, kernels_, options, options.threads, false).bytes()};
   }
   Ceilings ceilings() const override { return cpu::measure_ceilings(kernels_, threads_); }
   uint64_t free_bytes() const override { return UINT64_MAX; }
 
  private:
+  static void check_pages(const ExecutorOptions &options) {
+    if (options.kv_type != Type::F8) return;
+    fail(Status::Unsupported, "kv_type: expected f16 or q8_0 on the CPU, found f8, which CUDA devices have");
+  }
+
   const cpu::Kernels &kernels_;
   int32_t threads_;
   std::string name_;

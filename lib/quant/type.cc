@@ -7,8 +7,9 @@
 namespace rz {
 namespace {
 
-constexpr uint32_t kNoFileType = UINT32_MAX;
+constexpr uint32_t kNoFileType = UINT32_MAX, kInNoFile = UINT32_MAX;
 constexpr size_t kTypes = static_cast<size_t>(Type::Count);
+constexpr size_t kFileTypes = static_cast<size_t>(Type::F8);  // those before it: a file cannot name the rest
 
 // file_type of the K-quants is that of their medium mix, the one people mean by "a Q4_K file".
 constexpr TypeTraits kTraits[] = {
@@ -32,6 +33,7 @@ constexpr TypeTraits kTraits[] = {
     {"I32", 26, kNoFileType, 1, 4, nullptr, nullptr},
     {"I64", 27, kNoFileType, 1, 8, nullptr, nullptr},
     {"F64", 28, kNoFileType, 1, 8, nullptr, nullptr},
+    {"F8", kInNoFile, kNoFileType, 1, 1, nullptr, nullptr},
 };
 static_assert(sizeof kTraits / sizeof *kTraits == kTypes);
 
@@ -70,7 +72,7 @@ constexpr OtherFormat kOtherFormats[] = {
 const TypeTraits &traits(Type type) { return kTraits[static_cast<size_t>(type)]; }
 
 Type type_from_gguf(uint32_t gguf_id, const char **what) {
-  for (size_t i = 0; i < kTypes; ++i) {
+  for (size_t i = 0; i < kFileTypes; ++i) {
     if (kTraits[i].gguf_id == gguf_id) return static_cast<Type>(i);
   }
   if (what) {
@@ -83,7 +85,7 @@ Type type_from_gguf(uint32_t gguf_id, const char **what) {
 }
 
 Type type_from_name(std::string_view name) {
-  for (size_t i = 0; i < kTypes; ++i) {
+  for (size_t i = 0; i < kFileTypes; ++i) {
     if (name == kTraits[i].name) return static_cast<Type>(i);
   }
   return Type::Count;

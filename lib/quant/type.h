@@ -31,12 +31,14 @@ enum class Type : uint8_t {
   I32,
   I64,
   F64,
+  // Of KV pages, and in no file.
+  F8,
   Count
 };
 
 struct TypeTraits {
   const char *name;        // "Q4_K"
-  uint32_t gguf_id;        // number in a GGUF tensor table
+  uint32_t gguf_id;        // number in a GGUF tensor table; UINT32_MAX for what is in no file
   uint32_t file_type;      // general.file_type of a file made mostly of it; UINT32_MAX where none is defined
   uint32_t block_weights;  // weights per block; a row's length is a multiple of it
   uint32_t block_bytes;
@@ -47,8 +49,9 @@ struct TypeTraits {
 
 const TypeTraits &traits(Type type);
 
-// Looks a GGUF type number up. Type::Count where it is unknown; `what` (may be null) then gets the name of a
-// removed or not yet supported format ("Q4_2 (removed)", "IQ2_XXS"), or "unknown".
+// Looks a GGUF type number up, of types that files have. Type::Count where it is unknown; `what` (may be
+// null) then gets the name of a removed or not yet supported format ("Q4_2 (removed)", "IQ2_XXS"), or
+// "unknown".
 Type type_from_gguf(uint32_t gguf_id, const char **what);
 Type type_from_name(std::string_view name);  // "Q4_K"; Type::Count where unknown
 

@@ -185,7 +185,8 @@ TEST_F(Arguments, ModelOptionsAreChecked) {
   EXPECT_EQ(status([](auto &o) { o.device = "toaster"; }), RZ_E_ARGUMENT);
   EXPECT_EQ(status([](auto &o) { o.device = "cuda", o.cuda_library = "/nowhere.so"; }), RZ_E_DEVICE);
   EXPECT_EQ(status([](auto &o) { o.gpu_layers = -1; }), RZ_E_ARGUMENT);
-  EXPECT_EQ(status([](auto &o) { o.kv_type = RZ_TYPE_F8; }), RZ_E_UNSUPPORTED);
+  EXPECT_EQ(status([](auto &o) { o.kv_type = RZ_TYPE_F8; }), RZ_E_UNSUPPORTED);  // on the CPU
+  EXPECT_EQ(status([](auto &o) { o.kv_type = RZ_TYPE_F32; }), RZ_E_UNSUPPORTED);
   EXPECT_EQ(status([](auto &o) { o.kv_type = -1; }), RZ_E_ARGUMENT);
   EXPECT_EQ(status([](auto &o) { o.threads = -1; }), RZ_E_ARGUMENT);
   EXPECT_EQ(status([](auto &o) { o.context_length = -1; }), RZ_E_ARGUMENT);

@@ -1,18 +1,24 @@
 // Generations on a GPU by the C API: what its sampler chooses is what the host would have, alone and among
-// others.
+// others; and its pages of 8-bit floats, which the CPU does not have.
 #include <thread>
 
-#include "api/host.h"
+#include "api/likelihood.h"
 #include "support/devices.h"
 #include "support/shared_data.h"
 
 namespace rz::test {
 namespace {
 
-ModelHandle load_on_cuda(const std::string &path = tiny_path()) {
+rz_model_options cuda_options(int32_t kv_type = RZ_TYPE_DEFAULT) {
   static const std::string device = "cuda";
   rz_model_options options = model_options();
   choose_device(device, options);
+  options.kv_type = kv_type;
+  return options;
+}
+
+ModelHandle load_on_cuda(int32_t kv_type = RZ_TYPE_DEFAULT, const std::string &path = tiny_path()) {
+  const rz_model_options options = cuda_options(kv_type);
   return load(&options, path);
 }
 
@@ -90,6 +96,44 @@ TEST(Cuda, SeatsAreFreeAgainWhenGenerationsEnd) {
   }
 }
 
+TEST(Cuda, SessionsOf8BitFloatsGoOnWithThemAndWithNoOtherPages) {
+  const std::string path = (scratch_folder() / "session").string();
+  const ModelHandle model = load_on_cuda(RZ_TYPE_F8);
+  const Tokens tokens = some_tokens(40, 4);
+  const auto go_on = [&](rz_session *session) {
+    std::vector<float> logits(static_cast<size_t>(info_of(model).vocabulary));
+    EXPECT_EQ(rz_session_eval(session, tokens.data(), 3, logits.data(), 1, nullptr), RZ_OK);
+    return logits;
+  };
+  SessionHandle saved, loaded;
+  RZ_OK_OR_FAIL(rz_session_open(model, nullptr, saved.out(), &err));
+  RZ_OK_OR_FAIL(rz_session_eval(saved, tokens.data(), tokens.size(), nullptr, 0, &err));
+  RZ_OK_OR_FAIL(rz_session_save(saved, path.c_str(), &err));
+  RZ_OK_OR_FAIL(rz_session_load(model, path.c_str(), loaded.out(), &err));
+  EXPECT_EQ(go_on(loaded), go_on(saved));
+
+  rz_session *refused = nullptr;
+  const ModelHandle cpu = load(), codes = load_on_cuda(RZ_TYPE_Q8_0);
+  for (rz_model *other : {static_cast<rz_model *>(cpu), static_cast<rz_model *>(codes)})
+    EXPECT_EQ(rz_session_load(other, path.c_str(), &refused, nullptr), RZ_E_STATE);
+}
+
+TEST(Cuda, HasPagesOf8BitFloatsOfHalfTheSizeAndTheCpuHasNone) {
+  rz_source source = RZ_INIT(rz_source);
+  source.path = tiny_path().c_str();
+  rz_memory_estimate half = RZ_INIT(rz_memory_estimate), eight = RZ_INIT(rz_memory_estimate);
+  rz_model_options options = cuda_options();
+  RZ_OK_OR_FAIL(rz_model_estimate(&source, &options, &half, &err));
+  options.kv_type = RZ_TYPE_F8;
+  RZ_OK_OR_FAIL(rz_model_estimate(&source, &options, &eight, &err));
+  EXPECT_EQ(2 * eight.kv_bytes, half.kv_bytes);
+  EXPECT_EQ(half.device_bytes - eight.device_bytes, half.kv_bytes - eight.kv_bytes);
+  options.device = "cpu";
+  rz_error err = RZ_INIT(rz_error);
+  EXPECT_EQ(rz_model_estimate(&source, &options, &eight, &err), RZ_E_UNSUPPORTED);
+  EXPECT_NE(std::string(err.message).find("kv_type"), std::string::npos) << err.message;
+}
+
 TEST(Cuda, EmbedsLikeTheCpu) {
   const ModelHandle gpu = load_on_cuda(), cpu = load();
   const Tokens tokens = some_tokens(30, 9);
@@ -108,7 +152,7 @@ TEST(Cuda, EmbedsLikeTheCpu) {
 
 // Two models, and two threads on each of them, at the same time.
 TEST(Cuda, ComputesTheSameWhateverElseRuns) {
-  const ModelHandle models[] = {load_on_cuda(), load_on_cuda(other_tiny_path())};
+  const ModelHandle models[] = {load_on_cuda(), load_on_cuda(RZ_TYPE_DEFAULT, other_tiny_path())};
   rz_generate_options options = generate_options(10);
   options.temperature = 0.9f;
   const auto prompt_of = [](size_t i) { return some_tokens(5 + 7 * i, static_cast<uint32_t>(i)); };

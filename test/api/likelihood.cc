@@ -8,9 +8,10 @@
 
 namespace rz::test {
 
-ModelHandle load_on(const std::filesystem::path &path, const std::string &device) {
+ModelHandle load_on(const std::filesystem::path &path, const std::string &device, int32_t kv_type) {
   rz_model_options options = model_options();
   choose_device(device, options);
+  options.kv_type = kv_type;
   return load(&options, path.string());
 }
 

@@ -13,7 +13,8 @@ namespace rz::test {
 inline const std::filesystem::path kStoryFolder = "examples/models";  // the model that lies in the project
 
 // Opens a file with one kernel set; fails the test where that fails.
-ModelHandle load_on(const std::filesystem::path &path, const std::string &device);
+ModelHandle load_on(const std::filesystem::path &path, const std::string &device,
+                    int32_t kv_type = RZ_TYPE_DEFAULT);
 rz_model_info info_of(rz_model *model);
 Tokens tokenize(rz_model *model, const std::string &text, uint32_t flags);
 

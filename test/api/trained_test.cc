@@ -70,6 +70,16 @@ TEST_P(Trained, StoriesOf260ThousandParametersAreReproduced) {
   }
 }
 
+// Keys and values of 8-bit floats, on a GPU; the emulator takes seconds for a story.
+TEST(Trained8BitPages, KeepThePerplexityOfTheStoryModel) {
+  const std::string fast = fast_devices().back();
+  const ModelHandle half = load_on(kStoryFolder / "stories.gguf", fast);
+  const ModelHandle eight = load_on(kStoryFolder / "stories.gguf", "cuda", RZ_TYPE_F8);
+  const std::vector<Tokens> stories = held_out_stories(half, fast == "cuda" ? SIZE_MAX : 1);
+  const double with_halves = perplexity(half, stories);
+  EXPECT_NEAR(perplexity(eight, stories), with_halves, 0.005 * with_halves);
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, TrainedAtLength, testing::ValuesIn(fast_devices()), name_of);
 INSTANTIATE_TEST_SUITE_P(Devices, Trained, testing::ValuesIn(devices()), name_of);
 

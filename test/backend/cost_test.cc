@@ -10,14 +10,14 @@ namespace {
 
 constexpr int32_t kHeads = 4, kKvHeads = 2, kHeadDim = 32, kValueDim = 16;
 
-KvLayout one_layer() {
+KvLayout one_layer(Type type) {
   Plan plan;
   LayerKv kv = {};
   kv.kv_heads = kKvHeads;
   kv.head_dim = kHeadDim;
   kv.value_dim = kValueDim;
   plan.kv.push_back(kv);
-  return KvLayout::make(plan, Type::F16);
+  return KvLayout::make(plan, type);
 }
 
 AttnOp attention(int32_t window) {
@@ -30,12 +30,13 @@ AttnOp attention(int32_t window) {
   return op;
 }
 
-OpCost cost(int32_t window, const std::vector<int32_t> &positions, const std::vector<int32_t> &sequences) {
+OpCost cost(int32_t window, const std::vector<int32_t> &positions, const std::vector<int32_t> &sequences,
+            Type type = Type::F16) {
   Batch batch;
   batch.tokens = positions;  // any numbers
   batch.positions = positions;
   batch.sequences = sequences;
-  return cost_of(attention(window), batch, one_layer(), 0);
+  return cost_of(attention(window), batch, one_layer(type), 0);
 }
 
 constexpr uint64_t kTokenBytes = kKvHeads * (kHeadDim + kValueDim) * 2;
@@ -48,6 +49,10 @@ TEST(Cost, AttentionReadsAContextOnceForAllRowsOfASequence) {
   const OpCost prompt = cost(0, {97, 98, 99}, {0, 0, 0});
   EXPECT_EQ(prompt.bytes, 100 * kTokenBytes);
   EXPECT_EQ(prompt.flops, (98 + 99 + 100) * kPairOps);
+}
+
+TEST(Cost, AttentionReadsOneByteOfAn8BitFloat) {
+  EXPECT_EQ(cost(0, {99}, {0}, Type::F8).bytes, 100 * kTokenBytes / 2);
 }
 
 TEST(Cost, AttentionReadsEachSequencesContext) {

@@ -11,6 +11,7 @@
 #include "backend/backend.h"
 #include "cpu/kernel_test.h"
 #include "quant/half.h"
+#include "support/f8.h"
 
 namespace rz::test {
 
@@ -20,12 +21,16 @@ struct HeadShape {
   int32_t first_position = 0;  // of the first page
 };
 
-// Rounded to half precision for F16; for Q8_0 codes times a power of two, the largest code in every group of
-// 32, so that the group's scale is that power.
+// Rounded to half precision for F16, to an 8-bit float for F8; for Q8_0 codes times a power of two, the
+// largest code in every group of 32, so that the group's scale is that power.
 inline std::vector<float> exact_values(Type type, int32_t n, uint32_t seed) {
   std::vector<float> x = random_values(static_cast<size_t>(n), 1, seed);
   if (type == Type::F16) {
     for (float &v : x) v = half_to_float(float_to_half(v));
+    return x;
+  }
+  if (type == Type::F8) {
+    for (float &v : x) v = static_cast<float>(f8_value(nearest_f8(static_cast<double>(v))));
     return x;
   }
   std::mt19937 random(seed);

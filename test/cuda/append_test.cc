@@ -1,4 +1,5 @@
-// What append leaves in pages and in q, against lib/cpu's plain kernels.
+// What append leaves in pages and in q, against lib/cpu's plain kernels, and 8-bit floats by their
+// definition.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +10,9 @@
 namespace rz::cuda::test {
 namespace {
 
-constexpr Type kPageTypes[] = {Type::F16, Type::Q8_0};
+using rz::test::f8_value;
+
+constexpr Type kPageTypes[] = {Type::F16, Type::Q8_0, Type::F8};
 
 struct Case {
   KvShape kv;
@@ -209,17 +212,37 @@ TEST_F(Append, WhatIsNoNumberPoisonsItsScale) {
   }
 }
 
-// Scales below half precision, and one past it.
-TEST_F(Append, CodesOfTinyAndHugeValuesAreTheCpus) {
-  start({{Type::Q8_0, 1, 64, 64}, 1});
-  for (size_t row = 0; row < kRows.size(); ++row) {
-    const float size = std::pow(10.0f, static_cast<float>(row) * 2 - 9);  // 1e-9 to 1e7
-    for (size_t i = 0; i < 64; ++i) {
-      k_[row * 64 + i] *= size;
-      v_[row * 64 + i] *= size;
-    }
+TEST_F(Append, WhatIsNoNumberIsNanAmong8BitFloatsThatStayThemselves) {
+  start({{Type::F8, 1, 64, 40}, 1});
+  const size_t row = 2;  // position 31 of sequence 0
+  const float bad[] = {NAN, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
+  for (const float value : bad) {
+    k_[row * 64 + 40] = v_[row * 40 + 39] = value;
+    const Sequences where(case_.kv, kLengths);
+    const Appended found = by_device();
+    const auto is_nan = [&](const std::byte *at) {
+      return std::isnan(
+          f8_value(std::to_integer<uint8_t>(found.pages[static_cast<size_t>(at - where.kv().pages)])));
+    };
+    const std::byte *k = where.key_page(0, 31, 0) + 31, *v = where.value_page(0, 31, 0) + 31 * 48;
+    for (int d = 0; d < 64; ++d) EXPECT_EQ(is_nan(k + d * 32), d == 40);
+    for (int d = 0; d < 48; ++d) EXPECT_EQ(is_nan(v + d), d == 39);
   }
-  expect_equal(by_device(), by_cpu());
+}
+
+// Scales below half precision, and one past it; 8-bit floats that are zero, subnormal, and past 448.
+TEST_F(Append, CodesOfTinyAndHugeValuesAreTheCpus) {
+  for (const Type type : {Type::Q8_0, Type::F8}) {
+    start({{type, 1, 64, 64}, 1});
+    for (size_t row = 0; row < kRows.size(); ++row) {
+      const float size = std::pow(10.0f, static_cast<float>(row) * 2 - 9);  // 1e-9 to 1e7
+      for (size_t i = 0; i < 64; ++i) {
+        k_[row * 64 + i] *= size;
+        v_[row * 64 + i] *= size;
+      }
+    }
+    expect_equal(by_device(), by_cpu());
+  }
 }
 
 TEST_F(Append, DoesNotDependOnTheOrderOfThreadsAndBlocks) {

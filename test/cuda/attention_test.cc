@@ -11,7 +11,7 @@
 namespace rz::cuda::test {
 namespace {
 
-constexpr Type kPageTypes[] = {Type::F16, Type::Q8_0};
+constexpr Type kPageTypes[] = {Type::F16, Type::Q8_0, Type::F8};
 
 struct Shape {
   KvShape kv;

@@ -60,7 +60,8 @@ class Sequences {
     device_tables_ = std::make_unique<OnDevice<int32_t>>(tables_);
   }
 
-  // Keys and values of all tokens, which the pages hold exactly, by the plain kernels of lib/cpu.
+  // Keys and values of all tokens, which the pages hold exactly, by the plain kernels of lib/cpu; 8-bit
+  // floats, which those do not have, by their definition.
   void fill() {
     for (int32_t s = 0; s < count(); ++s) {
       for (int32_t t = 0; t < lengths_[static_cast<size_t>(s)]; ++t) {
@@ -70,8 +71,14 @@ class Sequences {
   }
   void append(int32_t s, int32_t t, int32_t h, const std::vector<float> &k, const std::vector<float> &v) {
     const cpu::Kernels &plain = *cpu::plain_kernels();
-    plain.append_k(shape_.type, key_page(s, t, h), t % rz::kPageTokens, k.data(), shape_.head_dim);
-    plain.append_v(shape_.type, value_page(s, t, h), t % rz::kPageTokens, v.data(), shape_.value_dim);
+    const int32_t slot = t % rz::kPageTokens, padded = (shape_.value_dim + 15) / 16 * 16;
+    if (shape_.type == Type::F8) {
+      put(k, shape_.head_dim, key_page(s, t, h) + slot, rz::kPageTokens);
+      put(v, padded, value_page(s, t, h) + slot * padded, 1);
+      return;
+    }
+    plain.append_k(shape_.type, key_page(s, t, h), slot, k.data(), shape_.head_dim);
+    plain.append_v(shape_.type, value_page(s, t, h), slot, v.data(), shape_.value_dim);
   }
 
   std::vector<float> key(int32_t s, int32_t t, int32_t h) const {
@@ -94,12 +101,19 @@ class Sequences {
   int32_t table_of(int32_t s) const { return first_table_[static_cast<size_t>(s)]; }
   const int32_t *tables() const { return device_tables_->data(); }
   KvPages kv() const {
-    return {pages_.data(),        layout_.page_bytes,       layer().k_offset, layer().v_offset,
-            layer().k_head_bytes, layer().v_head_bytes,     shape_.kv_heads,  shape_.head_dim,
-            shape_.value_dim,     shape_.type == Type::Q8_0};
+    return {pages_.data(),        layout_.page_bytes,   layer().k_offset, layer().v_offset,
+            layer().k_head_bytes, layer().v_head_bytes, shape_.kv_heads,  shape_.head_dim,
+            shape_.value_dim,     shape_.type};
   }
 
  private:
+  // Numbers to every `stride`-th byte; zeros up to `padded` of them.
+  static void put(const std::vector<float> &x, int32_t padded, std::byte *to, int32_t stride) {
+    for (size_t d = 0; d < static_cast<size_t>(padded); ++d) {
+      const double v = d < x.size() ? static_cast<double>(x[d]) : 0;
+      to[d * static_cast<size_t>(stride)] = std::byte{rz::test::nearest_f8(v)};
+    }
+  }
   static KvLayout make_layout(const KvShape &shape) {
     Plan plan;
     plan.kv = {{1, 16, 16}, {shape.kv_heads, shape.head_dim, shape.value_dim}, {2, 8, 8}};

@@ -10,14 +10,24 @@ namespace rz {
 namespace {
 
 constexpr int kTypes = static_cast<int>(Type::Count);
+constexpr int kFileTypes = static_cast<int>(Type::F8);
 
-TEST(TypeTable, FindsEveryRowByItsNameAndByItsNumber) {
-  for (int i = 0; i < kTypes; ++i) {
+TEST(TypeTable, FindsEveryRowOfFilesByItsNameAndByItsNumber) {
+  for (int i = 0; i < kFileTypes; ++i) {
     const Type type = static_cast<Type>(i);
     const char *what = nullptr;
     EXPECT_EQ(type_from_name(traits(type).name), type);
     EXPECT_EQ(type_from_gguf(traits(type).gguf_id, &what), type);
     EXPECT_EQ(what, nullptr);
+  }
+}
+
+TEST(TypeTable, FindsNoTypeOfPagesInAFile) {
+  for (int i = kFileTypes; i < kTypes; ++i) {
+    const TypeTraits &t = traits(static_cast<Type>(i));
+    EXPECT_EQ(type_from_name(t.name), Type::Count);
+    EXPECT_EQ(type_from_gguf(t.gguf_id, nullptr), Type::Count);
+    EXPECT_EQ(t.decode, nullptr);
   }
 }
 

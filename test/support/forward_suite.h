@@ -152,15 +152,20 @@ TEST_P(Forward, GoesOnFromAnyOpWithTheSameBits) {
 
 TEST_P(Forward, KeepsCloseToItselfWithEightBitKeysAndValues) {
   const std::filesystem::path path = model(Type::F16);
-  Opened half = open_model(path, device()), eight = open_model(path, device(), 1, Type::Q8_0);
+  Opened half = open_model(path, device());
   const std::vector<int32_t> tokens = some_tokens(60, half.vocab());
-  const std::vector<float> expected = Timeline(half, 0, 4).eval(tokens),
-                           found = Timeline(eight, 0, 4).eval(tokens);
-  // Experts near a tie may be chosen otherwise, which moves a random model's row by much.
-  const double bound = half.model->spec.experts != 0 ? 1e-1 : 2e-2;
-  EXPECT_LT(relative_error(found, expected), bound);
-  Timeline chunked(eight, 4, 4);
-  EXPECT_EQ(chunked.eval(tokens, 7), found);
+  const std::vector<float> expected = Timeline(half, 0, 4).eval(tokens);
+  for (const Type kv : {Type::Q8_0, Type::F8}) {
+    if (kv == Type::F8 && device() != "cuda") continue;
+    Opened eight = open_model(path, device(), 1, kv);
+    const std::vector<float> found = Timeline(eight, 0, 4).eval(tokens);
+    // Experts near a tie may be chosen otherwise, which moves a random model's row by much.
+    const double bound = half.model->spec.experts != 0 ? 1e-1 : 2e-2;
+    // F8 has 4 bits of a number, codes with a scale have up to 7.
+    EXPECT_LT(relative_error(found, expected), kv == Type::F8 ? 3 * bound : bound) << traits(kv).name;
+    Timeline chunked(eight, 4, 4);
+    EXPECT_EQ(chunked.eval(tokens, 7), found) << traits(kv).name;
+  }
 }
 
 inline std::string name_of_forward(const testing::TestParamInfo<ForwardParam> &info) {
@@ -175,7 +180,8 @@ TEST_P(LongContext, GivesTheSameBitsHoweverItsPagesAreShared) {
   what.context = 2048;
   const std::filesystem::path path = write_tiny_model(what, scratch_folder());
   const std::string device = GetParam();
-  for (const Type kv : {Type::F16, Type::Q8_0}) {
+  for (const Type kv : {Type::F16, Type::Q8_0, Type::F8}) {
+    if (kv == Type::F8 && device != "cuda") continue;
     Opened one = open_model(path, device, 1, kv, 64), two = open_model(path, device, 2, kv, 64);
     const auto vocab = static_cast<size_t>(one.vocab());
     // Past the end of two of a GPU's chunks, or of two of the CPU's; an emulator takes its time.
