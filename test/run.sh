@@ -9,22 +9,39 @@ shift
 mkdir -p "$build/results"
 passed=0 failed=0 skipped=0 failures=
 
-count() { grep -c "$1" "$2" 2>/dev/null || true; }
+count() { if [ -s "$2" ]; then grep -c "$1" "$2" || true; else echo 0; fi; }
 
-# Adds what one GoogleTest program says about itself; one that ended early has no report and counts as one failure.
+# Those that only compute, for minutes, and measure no time: a shard of their tests for each processor.
+shards_of() { case $1 in test-cuda) nproc ;; *) echo 1 ;; esac; }
+
+# Adds what a shard of a GoogleTest program says about itself; one that ended early has no report and counts as one failure.
+add_shard() {
+  not_run=0
+  if [ ! -s "$2" ] || { [ "$1" -ne 0 ] && [ "$(count '"failures": \[' "$2")" = 0 ]; }; then not_run=1; fi
+  shard_failed=$(count '"failures": \[' "$2")
+  now_skipped=$((now_skipped + $(count '"result": "SKIPPED"' "$2")))
+  now_passed=$((now_passed + $(count '"result": "COMPLETED"' "$2") - shard_failed))
+  now_failed=$((now_failed + shard_failed + not_run))
+}
+
 run_googletest() {
-  report=$build/results/$1.json
-  rm -f "$report"
-  timeout 900 "$2" --gtest_output="json:$report" >"$build/results/$1.log" 2>&1
-  status=$?
-  if [ ! -s "$report" ] || { [ $status -ne 0 ] && [ "$(count '"failures": \[' "$report")" = 0 ]; }; then
-    not_run=1
-  else
-    not_run=0
-  fi
-  now_skipped=$(count '"result": "SKIPPED"' "$report")
-  now_failed=$(($(count '"failures": \[' "$report") + not_run))
-  now_passed=$(($(count '"result": "COMPLETED"' "$report") - now_failed + not_run))
+  results=$build/results/$1 shards=$(shards_of "$1") pids=
+  now_passed=0 now_failed=0 now_skipped=0
+  rm -f "$results".*
+  for shard in $(seq 0 $((shards - 1))); do
+    GTEST_TOTAL_SHARDS=$shards GTEST_SHARD_INDEX=$shard timeout 900 "$2" \
+      --gtest_output="json:$results.$shard.json" >"$results.$shard.log" 2>&1 &
+    pids="$pids $!"
+  done
+  shard=0 status=0
+  for pid in $pids; do
+    wait "$pid"
+    shard_status=$?
+    [ $shard_status = 0 ] || status=$shard_status
+    add_shard $shard_status "$results.$shard.json"
+    shard=$((shard + 1))
+  done
+  cat "$results".*.log >"$results.log"
 }
 
 # What is worth reading of a failed program's output: the failing tests of a GoogleTest program, or the end.

@@ -89,9 +89,9 @@ struct ExecutorOptions {
   int32_t max_rows = 512;        // largest batch
   int32_t max_logit_rows = 512;  // of it that want logits
   int32_t pages = 0;             // KV pages to keep
-  Type kv_type = Type::F16;  // a device may refuse others: Unsupported
-  int32_t gpu_layers = 0;    // what the host asked for; a device computes the whole plan that it gets
-  Progress progress = {};    // of compile(), for devices that copy weights; not to be kept
+  Type kv_type = Type::F16;      // a device may refuse others: Unsupported
+  int32_t gpu_layers = 0;        // what the host asked for; a device computes the whole plan that it gets
+  Progress progress = {};        // of compile(), for devices that copy weights; not to be kept
 };
 
 class Executor {
