@@ -150,12 +150,13 @@ std::vector<ProfileEntry> CpuExecutor::profile() const {
   return used;
 }
 
-void CpuExecutor::copy_page(int32_t from, int32_t to) { std::memcpy(page(to), page(from), kv_.page_bytes); }
+// Of a part of a plan without a layer, pages are empty and lie nowhere.
+void CpuExecutor::copy_page(int32_t from, int32_t to) { std::copy_n(page(from), kv_.page_bytes, page(to)); }
 void CpuExecutor::read_page(int32_t number, std::byte *out) const {
-  std::memcpy(out, page(number), kv_.page_bytes);
+  std::copy_n(page(number), kv_.page_bytes, out);
 }
 void CpuExecutor::write_page(int32_t number, const std::byte *in) {
-  std::memcpy(page(number), in, kv_.page_bytes);
+  std::copy_n(in, kv_.page_bytes, page(number));
 }
 
 void CpuExecutor::read_buffer(BufferId id, int32_t n, float *out) const {
