@@ -1,10 +1,10 @@
 #include "cuda/executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 
 #include "backend/cost.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "quant/half.h"
 
@@ -13,11 +13,6 @@ namespace rz::cuda {
 namespace {
 
 constexpr uint64_t kAlignment = 256;
-
-uint64_t now_us() {
-  using namespace std::chrono;
-  return static_cast<uint64_t>(duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count());
-}
 
 // The largest sizes over a plan's ops.
 struct Sizes {

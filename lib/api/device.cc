@@ -7,8 +7,6 @@
 
 #include <charconv>
 #include <cinttypes>
-#include <cstdarg>
-#include <cstdio>
 #include <string_view>
 
 #include "backend/plugin.h"
@@ -62,27 +60,6 @@ int32_t device_number(std::string_view digits, const char *device) {
   return number;
 }
 
-__attribute__((format(printf, 1, 2))) std::string text(const char *format, ...) {
-  char line[400];
-  va_list args;
-  va_start(args, format);
-  std::vsnprintf(line, sizeof line, format, args);
-  va_end(args);
-  return line;
-}
-
-std::string no_room(const Device &device, const LayerFit &fit, int32_t layers) {
-  return text("%s: %" PRIu64 " bytes needed for one of %d layers, %" PRIu64 " free, of which %" PRIu64
-              " are kept back",
-              device.name().c_str(), fit.one_bytes, layers, fit.free_bytes, fit.kept_bytes);
-}
-
-std::string some_room(const Device &device, const LayerFit &fit, int32_t layers) {
-  return text("%d of %d layers on %s, the rest on the CPU, for %" PRIu64 " bytes are needed and %" PRIu64
-              " are free, of which %" PRIu64 " are kept back",
-              fit.layers, layers, device.name().c_str(), fit.needed_bytes, fit.free_bytes, fit.kept_bytes);
-}
-
 }  // namespace
 
 DeviceChoice read_device(const char *device, const char *cuda_library) {
@@ -127,7 +104,7 @@ ChosenDevice::ChosenDevice(const DeviceChoice &choice, int32_t threads, const Lo
 bool ChosenDevice::fall_back(const Error &error) {
   if (!automatic_ || !is_plugin_ || !leads_to_cpu(error)) return false;
   device_ = plugin_ = nullptr;  // before another one takes memory
-  why_shared_.clear();
+  shared_.reset();
   device_ = open_cpu_device({}, threads_);
   is_plugin_ = false;
   logger_.log(LogLevel::Info, "device \"auto\": the CPU, for CUDA is not to be had: %s", error.what());
@@ -137,21 +114,33 @@ bool ChosenDevice::fall_back(const Error &error) {
 void ChosenDevice::share(const Plan &plan, const ExecutorOptions &options) {
   if (!is_plugin_) return;
   device_ = plugin_;
-  why_shared_.clear();
+  shared_.reset();
   const auto layers = static_cast<int32_t>(plan.kv.size());
   int32_t on_plugin = options.gpu_layers;
   if (on_plugin == 0) {
     const LayerFit fit = fit_layers(*plugin_, plan, options);
     on_plugin = fit.layers;
-    if (on_plugin == 0) throw Error(Status::NoMemory, no_room(*plugin_, fit, layers));
-    if (on_plugin < layers) why_shared_ = some_room(*plugin_, fit, layers);
+    if (on_plugin == 0) {
+      fail(Status::NoMemory,
+           "%s: %" PRIu64 " bytes needed for one of %d layers, %" PRIu64 " free, of which %" PRIu64
+           " are kept back",
+           plugin_->name().c_str(), fit.one_bytes, layers, fit.free_bytes, fit.kept_bytes);
+    }
+    if (on_plugin < layers) shared_ = {fit, layers};
   }
   if (on_plugin >= layers) return;
   device_ = std::make_shared<SplitDevice>(open_cpu_device({}, threads_), plugin_, on_plugin, layers);
 }
 
 std::shared_ptr<Device> ChosenDevice::take() {
-  if (!why_shared_.empty()) logger_.log(LogLevel::Info, "%s", why_shared_.c_str());
+  if (shared_) {
+    const auto &[fit, layers] = *shared_;
+    logger_.log(LogLevel::Info,
+                "%d of %d layers on %s, the rest on the CPU, for %" PRIu64 " bytes are needed and %" PRIu64
+                " are free, of which %" PRIu64 " are kept back",
+                fit.layers, layers, plugin_->name().c_str(), fit.needed_bytes, fit.free_bytes,
+                fit.kept_bytes);
+  }
   return std::move(device_);
 }
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "backend/backend.h"
+#include "backend/split_device.h"
 #include "base/error.h"
 #include "base/log.h"
 
@@ -64,7 +65,11 @@ class ChosenDevice {
   int32_t threads_;
   Logger logger_;
   std::shared_ptr<Device> plugin_, device_;
-  std::string why_shared_;
+  struct Shared {
+    LayerFit fit;
+    int32_t layers;
+  };
+  std::optional<Shared> shared_;  // why a GPU has not all layers, where the host did not say so
 };
 
 }  // namespace rz::api

@@ -116,7 +116,8 @@ class Executor {
   virtual void begin(const Batch &) {}
   virtual void finish(const Batch &batch) { run(batch, {}); }
 
-  // A seat at the device's sampler, to be named in batches; -1: the host has to sample. Not during run().
+  // A seat at the device's sampler, to be named in batches; -1: the host has to sample. Not during
+  // run(), nor while a batch is given.
   virtual int32_t take_seat(const SamplerSeat &) { return -1; }
   virtual void give_up_seat(int32_t) {}  // any thread, any time
 

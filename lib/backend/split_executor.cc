@@ -1,20 +1,15 @@
 #include "backend/split_executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <string_view>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "model/plan_weights.h"
 
 namespace rz {
 
 namespace {
-
-uint64_t now_us() {
-  using namespace std::chrono;
-  return static_cast<uint64_t>(duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count());
-}
 
 // The first part gives no logits, and its device need not keep room for them.
 ExecutorOptions for_first(ExecutorOptions options) {

@@ -1,23 +1,14 @@
 #include "cpu/executor.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 
 #include "backend/cost.h"
+#include "base/clock.h"
 #include "base/error.h"
 
 namespace rz::cpu {
-
-namespace {
-
-uint64_t now_us() {
-  using namespace std::chrono;
-  return static_cast<uint64_t>(duration_cast<microseconds>(steady_clock::now().time_since_epoch()).count());
-}
-
-}  // namespace
 
 CpuExecutor::CpuExecutor(const Plan &plan, const Kernels &kernels, const ExecutorOptions &options)
     : plan_(plan),

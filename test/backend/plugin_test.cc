@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "model/model.h"
 #include "plugin/fake_device.h"
+#include "support/error_of.h"
 #include "support/plugins.h"
 #include "support/shared_data.h"
 #include "support/tiny_models.h"
@@ -42,17 +43,6 @@ ExecutorOptions options_with(int32_t fault = kNoFault) {
 
 std::unique_ptr<Executor> compile(int32_t fault = kNoFault) {
   return open_fake()->compile(tiny().plan, options_with(fault));
-}
-
-// What `work` throws: its status, and the message goes to *message.
-Status thrown_by(const std::function<void()> &work, std::string *message = nullptr) {
-  try {
-    work();
-  } catch (const Error &error) {
-    if (message) *message = error.what();
-    return error.status();
-  }
-  return Status::Ok;
 }
 
 // Five tokens of one sequence, which begins on page 1; logits of the last one.
@@ -182,37 +172,37 @@ TEST(Plugin, ErrorsOfEveryMethodKeepTheirStatusAndMessage) {
   for (const auto &c : cases) {
     const auto executor = compile(c.fault);
     std::string message;
-    EXPECT_EQ(thrown_by([&] { c.call(*executor); }, &message), c.status) << c.fault;
+    EXPECT_EQ(status_of([&] { c.call(*executor); }, &message), c.status) << c.fault;
     EXPECT_EQ(message, c.message ? c.message : "fake: fault " + std::to_string(c.fault));
     if (c.fault != kRunNumeric) continue;
-    EXPECT_EQ(thrown_by([&] { c.call(*executor); }), c.status) << "the second time";
+    EXPECT_EQ(status_of([&] { c.call(*executor); }), c.status) << "the second time";
   }
 }
 
 TEST(Plugin, ErrorsOfADeviceKeepTheirStatusAndMessage) {
   const Plan &plan = tiny().plan;
   std::string message;
-  EXPECT_EQ(thrown_by([] { open_fake(kFakeMissing); }, &message), Status::Device);
+  EXPECT_EQ(status_of([] { open_fake(kFakeMissing); }, &message), Status::Device);
   EXPECT_EQ(message, "fake: no device 4");
-  EXPECT_EQ(thrown_by([] { open_fake(kFakeName); }, &message), Status::NoMemory);
+  EXPECT_EQ(status_of([] { open_fake(kFakeName); }, &message), Status::NoMemory);
   EXPECT_EQ(message, "fake: no name");
-  EXPECT_EQ(thrown_by([] { open_fake(kFakeCeilings)->ceilings(); }, &message), Status::Device);
+  EXPECT_EQ(status_of([] { open_fake(kFakeCeilings)->ceilings(); }, &message), Status::Device);
   EXPECT_EQ(message, "fake: no ceilings");
-  EXPECT_EQ(thrown_by([] { open_fake(kFakeFree)->free_bytes(); }, &message), Status::Device);
+  EXPECT_EQ(status_of([] { open_fake(kFakeFree)->free_bytes(); }, &message), Status::Device);
   EXPECT_EQ(message, "fake: no free bytes");
-  EXPECT_EQ(thrown_by([&] { open_fake()->footprint(plan, options_with(kFootprintFails)); }, &message),
+  EXPECT_EQ(status_of([&] { open_fake()->footprint(plan, options_with(kFootprintFails)); }, &message),
             Status::Unsupported);
   EXPECT_EQ(message, "fake: no footprint");
-  EXPECT_EQ(thrown_by([] { compile(kCompileNoMemory); }, &message), Status::NoMemory);
+  EXPECT_EQ(status_of([] { compile(kCompileNoMemory); }, &message), Status::NoMemory);
   EXPECT_EQ(message, "fake: no memory");
-  EXPECT_EQ(thrown_by([] { compile(kKvLayoutFails); }), Status::Limit);
+  EXPECT_EQ(status_of([] { compile(kKvLayoutFails); }), Status::Limit);
 }
 
 TEST(Plugin, CutsAMessageThatIsTooLong) {
   Question question;
   const auto executor = compile(kRunLongMessage);
   std::string message;
-  EXPECT_EQ(thrown_by([&] { executor->run(question.batch(), {}); }, &message), Status::Device);
+  EXPECT_EQ(status_of([&] { executor->run(question.batch(), {}); }, &message), Status::Device);
   EXPECT_EQ(message.size(), sizeof(PluginError::message) - 1);
   EXPECT_EQ(message.substr(0, 11), "fake: fault");
 }
@@ -226,7 +216,7 @@ TEST(Plugin, ReportsProgressAndStopsWhenTold) {
     return fraction > 0.75f;
   };
   std::string message;
-  EXPECT_EQ(thrown_by([&] { open_fake()->compile(tiny().plan, options); }, &message), Status::Cancelled);
+  EXPECT_EQ(status_of([&] { open_fake()->compile(tiny().plan, options); }, &message), Status::Cancelled);
   EXPECT_NE(message.find("progress"), std::string::npos);
   ASSERT_EQ(fractions.size(), 9u);
   EXPECT_FLOAT_EQ(fractions.back(), 0.8f);
@@ -236,7 +226,7 @@ TEST(Plugin, OfAnotherBuildIsRefusedWithBothBuilds) {
   for (const char *name : {"other_version", "other_layout"}) {
     const std::string path = test_plugin(name);
     std::string message;
-    EXPECT_EQ(thrown_by([&] { open_plugin_device(path, "0"); }, &message), Status::Device);
+    EXPECT_EQ(status_of([&] { open_plugin_device(path, "0"); }, &message), Status::Device);
     EXPECT_NE(message.find(path), std::string::npos) << message;
     EXPECT_NE(message.find(RZ_VERSION), std::string::npos) << message;
     char layout[9];
@@ -251,7 +241,7 @@ TEST(Plugin, OfANameWithoutAFolderIsInTheCurrentOne) {
   const fs::path before = fs::current_path();
   fs::current_path(fs::path(test_plugin("no_driver")).parent_path());
   std::string message;
-  EXPECT_EQ(thrown_by([] { open_plugin_device("no_driver.so", "0"); }, &message), Status::Device);
+  EXPECT_EQ(status_of([] { open_plugin_device("no_driver.so", "0"); }, &message), Status::Device);
   fs::current_path(before);
   EXPECT_EQ(message, "fake: no driver");
 }
@@ -268,7 +258,7 @@ TEST(Plugin, IsRefusedWhereTheFileIsNone) {
   for (const auto &file : files) {
     const auto &[path, part] = file;
     std::string message;
-    EXPECT_EQ(thrown_by([&] { open_plugin_device(file.first, "0"); }, &message), Status::Device) << path;
+    EXPECT_EQ(status_of([&] { open_plugin_device(file.first, "0"); }, &message), Status::Device) << path;
     EXPECT_EQ(message.substr(0, path.size()), path);
     EXPECT_NE(message.find(part), std::string::npos) << message;
   }

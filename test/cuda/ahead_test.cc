@@ -2,6 +2,8 @@
 // chosen.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #if !defined(RZ_ON_DEVICE)
 #include "cuda/emulator/faults.h"
 #endif
@@ -18,17 +20,21 @@ class Pair {
  public:
   static constexpr int32_t kPrompt = 5, kLead = 29;  // a page ends on the way
 
-  explicit Pair(const std::filesystem::path &path) : opened_(open_model(path, "cuda")) {
-    options_.temperature = 1;
-    options_.repeat_penalty = 1.2f;
-    options_.logprobs = 3;
+  // `none`: the second one may choose nothing.
+  explicit Pair(const std::filesystem::path &path, bool none = false) : opened_(open_model(path, "cuda")) {
     for (int32_t i = 0; i < 2; ++i) {
+      SamplingOptions &options = options_[i];
+      options.temperature = 1;
+      options.repeat_penalty = 1.2f;
+      options.logprobs = 3;
+      for (int32_t token = 0; none && i == 1 && token < opened_.vocab(); ++token)
+        options.biases.push_back({token, -std::numeric_limits<float>::infinity()});
       Timeline timeline(opened_, 4 * i, 4);
       std::vector<int32_t> prompt = some_tokens(kPrompt + (i == 0 ? kLead : 0), opened_.vocab());
       timeline.eval({prompt.begin(), prompt.end() - 1});
       pages_.push_back(timeline.pages());
       SamplerSeat seat;
-      seat.options = &options_;
+      seat.options = &options;
       seat.history = prompt;
       seat.most_tokens = 64;
       seats_.push_back(opened_.executor->take_seat(seat));
@@ -68,7 +74,7 @@ class Pair {
  private:
   static constexpr int32_t kBoth[] = {0, 1};
   Opened opened_;
-  SamplingOptions options_;
+  SamplingOptions options_[2];
   std::vector<std::vector<int32_t>> pages_;
   std::vector<int32_t> seats_, positions_, tokens_;
   int32_t n_ = 0;
@@ -127,6 +133,18 @@ TEST_P(Ahead, ChoosesWhatItWouldStepByStep) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Ahead, testing::Values(0, 1));
+
+// A step that is given already has nothing to choose for it, and tells the same trouble.
+TEST_P(Ahead, GoesOnForOthersWhereOneHasNothingToChoose) {
+  Pair pair(path_, true);
+  Pair::Step steps[2] = {pair.next(nullptr), pair.next(nullptr)};
+  for (Pair::Step &step : steps) pair.executor().begin(pair.batch(step));
+  for (Pair::Step &step : steps) {
+    pair.executor().finish(pair.batch(step));
+    EXPECT_EQ(step.sampled[0].trouble, SampledToken::Trouble::None);
+    EXPECT_EQ(step.sampled[1].trouble, SampledToken::Trouble::Nothing);
+  }
+}
 
 TEST_P(Ahead, TakesNoThirdStepAndGoesOnAfterThat) {
   Pair pair(path_);

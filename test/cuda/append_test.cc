@@ -192,11 +192,14 @@ TEST_F(Append, NormsHeadsOfQueriesAndKeys) {
   }
 }
 
+constexpr float kNoNumbers[] = {std::numeric_limits<float>::quiet_NaN(),
+                                std::numeric_limits<float>::infinity(),
+                                -std::numeric_limits<float>::infinity()};
+
 TEST_F(Append, WhatIsNoNumberPoisonsItsScale) {
   start({{Type::Q8_0, 1, 64, 40}, 1});
   const size_t row = 2;  // position 31 of sequence 0
-  const float bad[] = {NAN, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
-  for (const float value : bad) {
+  for (const float value : kNoNumbers) {
     k_[row * 64 + 40] = v_[row * 40 + 39] = value;
     const Sequences where(case_.kv, kLengths);
     const Appended found = by_device();
@@ -215,8 +218,7 @@ TEST_F(Append, WhatIsNoNumberPoisonsItsScale) {
 TEST_F(Append, WhatIsNoNumberIsNanAmong8BitFloatsThatStayThemselves) {
   start({{Type::F8, 1, 64, 40}, 1});
   const size_t row = 2;  // position 31 of sequence 0
-  const float bad[] = {NAN, std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
-  for (const float value : bad) {
+  for (const float value : kNoNumbers) {
     k_[row * 64 + 40] = v_[row * 40 + 39] = value;
     const Sequences where(case_.kv, kLengths);
     const Appended found = by_device();

@@ -1,10 +1,9 @@
 // A device that fails: the error says so, nothing is leaked, and what can go on goes on.
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "cuda/device.h"
 #include "cuda/emulator/faults.h"
+#include "support/error_of.h"
 #include "support/shared_data.h"
 #include "support/timeline.h"
 #include "support/tiny_models.h"
@@ -24,16 +23,6 @@ class Fault : public testing::Test {
   static constexpr uint64_t kMemory = uint64_t{1} << 34;
   std::filesystem::path path_ = write_tiny_model(tiny_model("qwen3moe", Type::Q4_K), scratch_folder());
 };
-
-Status status_of(const std::function<void()> &work, std::string *message = nullptr) {
-  try {
-    work();
-  } catch (const Error &error) {
-    if (message) *message = error.what();
-    return error.status();
-  }
-  return Status::Ok;
-}
 
 TEST_F(Fault, WithoutADeviceOpeningSaysSo) {
   faults().no_device = true;

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+
 #include "base/error.h"
 
 namespace rz::test {
@@ -16,6 +18,18 @@ Error error_of(F &&call) {
   }
   ADD_FAILURE() << "expected an error";
   return Error(Status::Ok, "");
+}
+
+// Its status, Ok where nothing is thrown; the message goes to *message.
+template <class F>
+Status status_of(F &&call, std::string *message = nullptr) {
+  try {
+    call();
+  } catch (const Error &error) {
+    if (message) *message = error.what();
+    return error.status();
+  }
+  return Status::Ok;
 }
 
 }  // namespace rz::test
